@@ -108,9 +108,11 @@ for target in "${targets[@]}"; do
     # The edges that the program has, reached or not.
     all=$(sed -n 's/.*Loaded [0-9]* modules *(\([0-9]*\) inline.*/\1/p' "$log" | head -n 1)
     units=$(awk '/stat::number_of_executed_units/ { n += $2 } END { print n + 0 }' "$log")
+    # The random numbers that the runs began with: with the same corpus, -seed=N repeats a run.
+    random=$(sed -n 's/^INFO: Seed: //p' "$log" | paste -sd ' ')
     spend
     row="| \`$target\` | $seconds | $((spent - before)) | $units | ${seeds:-} |"
-    row="$row $(field cov) | ${all:-} | $(field ft) | $(field 'stat::peak_rss_mb') |"
+    row="$row $(field cov) | ${all:-} | $(field ft) | $(field 'stat::peak_rss_mb') | $random |"
     table+=("$row")
     echo "$row"
     if [ "$found" -ne 0 ]; then
@@ -130,8 +132,8 @@ if [ -n "${FUZZ_COLLECT:-}" ]; then
 fi
 
 echo
-echo "| target | seconds | of processor | inputs | edges of the seeds | edges | of all | features | peak MB |"
-echo "|---|---|---|---|---|---|---|---|---|"
+echo "| target | seconds | of processor | inputs | edges of the seeds | edges | of all | features | peak MB | -seed |"
+echo "|---|---|---|---|---|---|---|---|---|---|"
 printf '%s\n' "${table[@]}"
 if [ ${#failed[@]} -gt 0 ]; then
     echo "found something: ${failed[*]}; the inputs are in fuzz/artifacts"

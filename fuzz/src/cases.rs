@@ -33,7 +33,8 @@ const MAX_WORK: u64 = 1 << 16;
 /// Decoded with a bound on the work, and cut once, at a place that the bytes choose: so a fuzzer
 /// tries a hundred times as many. Some are taken every way.
 pub fn taken_mostly_once(case: &Case) {
-    let work = within_budget(case).saturating_mul(case.bytes.len() as u64);
+    let Some(long) = within_budget(case) else { return };
+    let work = long.saturating_mul(case.bytes.len() as u64);
     let add = |sum: usize, byte: &u8| sum.wrapping_mul(31).wrapping_add(usize::from(*byte));
     let sum = case.bytes.iter().fold(0, add);
     match sum % EVERY_WAY {

@@ -5,6 +5,7 @@ use crate::element::Element;
 use crate::fault::Inconsistency;
 use crate::instruction::{Instruction, Kind};
 use crate::isa::Isa;
+use crate::reserve::{MAX_EXPANSION, Reserve};
 
 /// An address in a program and everything else that selects an instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -118,9 +119,6 @@ impl Waypoints {
     }
 }
 
-/// The default of [`Code::max_expansion`].
-pub const MAX_EXPANSION: u32 = 1 << 20;
-
 /// Why a block ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum End {
@@ -216,6 +214,18 @@ pub trait Code {
     fn max_expansion(&self) -> u32 {
         MAX_EXPANSION
     }
+
+    /// What packets of the source may cost in sum.
+    #[inline]
+    fn work_reserve(&self) -> Reserve {
+        Reserve::default()
+    }
+
+    /// What is left after a packet.
+    #[inline]
+    fn set_work_reserve(&mut self, reserve: Reserve) {
+        let _ = reserve;
+    }
 }
 
 /// A [`Code`] without memory. Packets are still decoded to all elements that do not depend on the
@@ -272,5 +282,15 @@ impl<C: Code> Code for Uncached<C> {
     #[inline]
     fn max_expansion(&self) -> u32 {
         self.0.max_expansion()
+    }
+
+    #[inline]
+    fn work_reserve(&self) -> Reserve {
+        self.0.work_reserve()
+    }
+
+    #[inline]
+    fn set_work_reserve(&mut self, reserve: Reserve) {
+        self.0.set_work_reserve(reserve);
     }
 }

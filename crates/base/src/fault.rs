@@ -102,8 +102,9 @@ pub enum Inconsistency {
     ContextOrException,
     /// One packet reports more branches than the configuration allows: the packet may be damaged.
     TooManyBranches,
-    /// The program has more instructions for one packet than [`Code::max_expansion`] allows. They
-    /// are reported up to the limit; the position is unknown until the next address.
+    /// The program has more instructions for one packet than [`Code::max_expansion`] allows, or for
+    /// many packets than the [`Reserve`](crate::Reserve) has. They are reported up to the limit;
+    /// the position is unknown until the next address.
     ///
     /// [`Code::max_expansion`]: crate::Code::max_expansion
     ExpansionLimit,

@@ -54,6 +54,7 @@ pub mod offset_map;
 pub mod path;
 pub mod range;
 pub mod register;
+pub mod reserve;
 pub mod sink;
 pub mod software;
 pub mod step;
@@ -67,7 +68,7 @@ pub use cached_block::{
     BLOCK_CLASSES, BlockCache, BlockClass, BlockId, CachedBlock, CachedBlocks, CodeSpace, Links,
     Successors,
 };
-pub use code::{Block, Code, End, MAX_EXPANSION, Miss, NoMemory, Pc, Uncached, Waypoints};
+pub use code::{Block, Code, End, Miss, NoMemory, Pc, Uncached, Waypoints};
 pub use context::{Context, El, Security, Space};
 pub use core_type::{CoreType, Profile};
 pub use dwt_event::{Dwt, DwtEvent, ExceptionStep, LocalTimestamp, TimeDelay};
@@ -85,6 +86,7 @@ pub use offset_map::{Forward, OffsetMap, Piece};
 pub use path::{Path, PathSlot, Paths};
 pub use range::{Counted, Last, Range};
 pub use register::{Field, MissingRegister, Register};
+pub use reserve::{MAX_EXPANSION, Reserve};
 pub use sink::Sink;
 pub use software::{Channel, Software};
 pub use step::{Cause, Retired, Step, StepSink, Taken};

@@ -108,7 +108,12 @@ impl Session {
             let memory = memory.seen_by(capture, plan.buffer, planned.source);
             let before = key(planned).and_then(|key| caches.0.remove(&key));
             let program = programs.push(memory.cache_from(before, waypoints, cache_options));
-            sources.push(Source::new(planned.id, planned.config.stream(), program));
+            sources.push(Source::new(
+                planned.id,
+                planned.config.stream(),
+                program,
+                plan.sources.len(),
+            ));
         }
         let ids = sources.iter().map(|source| usize::from(source.id) + 1).max().unwrap_or(0);
         let mut slots = vec![u16::MAX; ids];

@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use tracewright_base::{
-    BatchBuffer, BlockCache, BlockId, CachedBlocks, Element, Fault, OffsetMap, Sink, Turns,
+    BatchBuffer, BlockCache, BlockId, CachedBlocks, Code, Element, Fault, OffsetMap, Reserve, Sink,
+    Turns,
 };
 use tracewright_frames as frames;
 use tracewright_image::{Cache, MemorySelectors, Selection};
@@ -36,6 +37,7 @@ pub(crate) struct Source {
     /// The program memory of the current context, and of the beginning.
     memory: Selection,
     first: Selection,
+    reserve: Reserve,
 }
 
 impl Source {
@@ -44,7 +46,14 @@ impl Source {
         self.memory
     }
 
-    pub(crate) fn new(id: u16, stream: AnyStream, program: &mut SourceMemory) -> Self {
+    /// `sources`: the number of sources of the session.
+    pub(crate) fn new(
+        id: u16,
+        stream: AnyStream,
+        program: &mut SourceMemory,
+        sources: usize,
+    ) -> Self {
+        let reserve = Reserve::new(program.cache.max_expansion(), sources);
         let (block, memory) = (frames::Source::new(id), program.cache.selection());
         Source {
             id,
@@ -56,6 +65,7 @@ impl Source {
             begin: 0,
             memory,
             first: memory,
+            reserve,
         }
     }
 
@@ -65,6 +75,7 @@ impl Source {
         self.block = frames::Source::new(self.id);
         self.taken = 0;
         self.memory = self.first;
+        self.reserve = self.reserve.filled();
         self.begin = self.bytes_received;
     }
 
@@ -78,6 +89,7 @@ impl Source {
         (self.taken, self.memory) == (other.taken, other.memory)
             && self.block == other.block
             && self.stream.agrees(&other.stream)
+            && self.reserve.agrees(&other.reserve, self.stream.last())
     }
 
     /// Whether each byte from here on, up to a restart, belongs to a packet or is undecodable: see
@@ -132,7 +144,7 @@ impl Source {
         self.use_paths(program);
         let (bytes, offsets) = (self.block.bytes(), self.block.offsets());
         let SourceMemory { cache, buffer, .. } = program;
-        let taken = observe(source, to, cache, buffer, |cache, observer| {
+        let taken = observe(source, to, (cache, &mut self.reserve), buffer, |cache, observer| {
             self.stream.feed(bytes, &offsets, cache, observer)
         });
         if !one_memory {
@@ -167,8 +179,8 @@ impl Source {
         self.begin = self.bytes_received;
         let SourceMemory { cache, nibbles, buffer } = program;
         cache.select(self.memory);
-        let Rest { stream, bytes, offsets } = self.rest(nibbles);
-        observe(source, to, cache, buffer, |cache, observer| {
+        let Rest { stream, bytes, offsets, reserve } = self.rest(nibbles);
+        observe(source, to, (cache, reserve), buffer, |cache, observer| {
             stream.restart(at, bytes, &offsets, cache, observer);
         });
         self.memory = cache.selection();
@@ -193,7 +205,7 @@ impl Source {
         program.cache.select(self.memory);
         self.use_paths(program);
         let SourceMemory { cache, buffer, .. } = program;
-        let taken = observe(source, to, cache, buffer, |cache, observer| {
+        let taken = observe(source, to, (cache, &mut self.reserve), buffer, |cache, observer| {
             self.stream.feed(bytes, offsets, cache, observer)
         });
         self.memory = program.cache.selection();
@@ -207,7 +219,7 @@ impl Source {
         let fresh = nibbles.get(self.taken..).unwrap_or_default();
         let offsets = self.block.offsets().of_nibbles();
         let offsets = if self.taken == 0 { offsets } else { offsets.without_first_nibble() };
-        self.taken += observe(source, to, cache, buffer, |cache, observer| {
+        self.taken += observe(source, to, (cache, &mut self.reserve), buffer, |cache, observer| {
             self.stream.feed(fresh, &offsets, cache, observer)
         });
         self.memory = cache.selection();
@@ -217,15 +229,15 @@ impl Source {
 
     /// What is not decoded yet.
     fn rest<'a>(&'a mut self, nibbles: &'a mut Vec<u8>) -> Rest<'a> {
-        let Source { stream, block, taken, .. } = self;
+        let Source { stream, block, taken, reserve, .. } = self;
         let (bytes, offsets) = (block.bytes(), block.offsets());
         if !stream.nibbles() {
-            return Rest { stream, bytes, offsets };
+            return Rest { stream, bytes, offsets, reserve };
         }
         unpack(bytes, nibbles);
         let offsets = offsets.of_nibbles();
         let offsets = if *taken == 0 { offsets } else { offsets.without_first_nibble() };
-        Rest { stream, bytes: nibbles.get(*taken..).unwrap_or_default(), offsets }
+        Rest { stream, bytes: nibbles.get(*taken..).unwrap_or_default(), offsets, reserve }
     }
 
     /// The trace ends.
@@ -237,8 +249,8 @@ impl Source {
     ) {
         let SourceMemory { cache, nibbles, buffer } = program;
         cache.select(self.memory);
-        let Rest { stream, bytes, offsets } = self.rest(nibbles);
-        observe(source, to, cache, buffer, |cache, observer| {
+        let Rest { stream, bytes, offsets, reserve } = self.rest(nibbles);
+        observe(source, to, (cache, reserve), buffer, |cache, observer| {
             stream.finish(bytes, &offsets, cache, observer);
         });
         self.memory = cache.selection();
@@ -255,7 +267,7 @@ impl Source {
     ) {
         program.cache.select(self.memory);
         let SourceMemory { cache, buffer, .. } = program;
-        observe(source, to, cache, buffer, |cache, observer| {
+        observe(source, to, (cache, &mut self.reserve), buffer, |cache, observer| {
             self.stream.finish(rest, offsets, cache, observer);
         });
         self.memory = program.cache.selection();
@@ -267,6 +279,7 @@ struct Rest<'a> {
     stream: &'a mut AnyStream,
     bytes: &'a [u8],
     offsets: OffsetMap<'a>,
+    reserve: &'a mut Reserve,
 }
 
 /// The nibbles of `bytes`, one in each byte.
@@ -280,16 +293,18 @@ fn unpack(bytes: &[u8], nibbles: &mut Vec<u8>) {
 fn observe<T>(
     source: usize,
     to: &mut Receiver<'_>,
-    cache: &mut Cache,
+    (cache, reserve): (&mut Cache, &mut Reserve),
     buffer: &mut BatchBuffer,
     decode: impl FnOnce(&mut Cache, &mut SourceObserver<'_, '_>) -> T,
 ) -> T {
     cache.hold_numbers(true);
+    cache.set_work_reserve(*reserve);
     let selectors = cache.memory_selectors();
     let mut observer = SourceObserver::new(source, to, buffer, selectors);
     let result = decode(cache, &mut observer);
     observer.pass(&cache.blocks());
     cache.hold_numbers(false);
+    *reserve = cache.work_reserve();
     result
 }
 

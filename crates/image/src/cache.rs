@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tracewright_base::{
     Block, BlockCache, BlockId, CachedBlocks, Code, CodeSpace, Context, Element, End, Instruction,
-    Isa, Kind, MAX_EXPANSION, Miss, Pc, Role, Space, Waypoints,
+    Isa, Kind, MAX_EXPANSION, Miss, Pc, Reserve, Role, Space, Waypoints,
 };
 use tracewright_isa::rv::{Extensions, Upper};
 
@@ -51,6 +51,8 @@ pub struct Cache {
     /// The code that was divided into blocks as a whole. `None` in small programs.
     pieces: Option<Box<Pieces>>,
     max_expansion: u32,
+    /// That of the source that is decoded.
+    reserve: Reserve,
     /// The result of the last [`Code::block`].
     result: Block,
     /// Blocks that do not end with a waypoint, or are too long for the table, each at
@@ -145,6 +147,7 @@ impl Cache {
             explored: options.explored,
             pieces: None,
             max_expansion: options.max_expansion,
+            reserve: Reserve::new(options.max_expansion, 1),
             result: Block::default(),
             stubs: Vec::new(),
             absent: Absent::default(),
@@ -658,6 +661,16 @@ impl Code for Cache {
     #[inline]
     fn max_expansion(&self) -> u32 {
         self.max_expansion
+    }
+
+    #[inline]
+    fn work_reserve(&self) -> Reserve {
+        self.reserve
+    }
+
+    #[inline]
+    fn set_work_reserve(&mut self, reserve: Reserve) {
+        self.reserve = reserve;
     }
 }
 

@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use tracewright_base::{
-    Block, BlockCache, Code, Context, Instruction, Isa, Miss, Pc, Space, Waypoints,
+    Block, BlockCache, Code, Context, Instruction, Isa, Miss, Pc, Reserve, Space, Waypoints,
 };
 use tracewright_image::{BlockMaker, Bytes, Image, OpcodeCheck, ReadCode, Region, SpaceMask, View};
 
@@ -219,6 +219,7 @@ pub struct Fetched {
     context: Option<Context>,
     version: u64,
     result: Block,
+    reserve: Reserve,
 }
 
 impl Fetched {
@@ -232,6 +233,7 @@ impl Fetched {
             context: None,
             version: 0,
             result: Block::default(),
+            reserve: Reserve::default(),
         }
     }
 
@@ -344,6 +346,14 @@ impl Code for ClientCode<'_> {
         self.fetched.clear();
         self.fetched.context = Some(*context);
         self.ahead |= self.waits.get();
+    }
+
+    fn work_reserve(&self) -> Reserve {
+        self.fetched.reserve
+    }
+
+    fn set_work_reserve(&mut self, reserve: Reserve) {
+        self.fetched.reserve = reserve;
     }
 }
 

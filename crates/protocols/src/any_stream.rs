@@ -41,6 +41,11 @@ macro_rules! any_stream {
                 match self { $(AnyStream::$name(s) => s.reset(),)* }
             }
 
+            /// See [`Stream::last`].
+            pub fn last(&self) -> u64 {
+                match self { $(AnyStream::$name(s) => s.last(),)* }
+            }
+
             /// Whether the next byte begins a packet.
             pub fn synced(&self) -> bool {
                 match self { $(AnyStream::$name(s) => s.synced(),)* }

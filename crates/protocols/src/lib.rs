@@ -67,6 +67,7 @@ pub mod ingress;
 pub mod ingress_port;
 pub mod itm;
 pub mod kind;
+mod look_up;
 #[cfg(test)]
 mod memory;
 mod messages;

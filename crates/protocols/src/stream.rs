@@ -80,6 +80,11 @@ impl<P: Protocol> Stream<P> {
         self.last == other.last && self == other
     }
 
+    /// Offset of the last packet, or of the first byte of the last undecodable run.
+    pub const fn last(&self) -> u64 {
+        self.last
+    }
+
     /// The trace unit's configuration.
     pub fn config(&self) -> &P::Config {
         &self.config

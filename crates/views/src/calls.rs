@@ -13,6 +13,12 @@ use crate::json::Object;
 /// The most levels of indentation. Deeper frames have their depth before their name.
 const MAX_INDENTATION: usize = 64;
 
+/// The indentation of the deepest level, and the two columns before it.
+const SPACES: &str = match str::from_utf8(&[b' '; 2 + 2 * MAX_INDENTATION]) {
+    Ok(spaces) => spaces,
+    Err(_) => "",
+};
+
 /// What is shown.
 #[derive(Clone, Debug, Default)]
 pub struct Shown {
@@ -134,9 +140,10 @@ impl Calls {
         let _ = write!(self.out, "{:>12}", position.instructions);
         match time {
             Some(time) => _ = write!(self.out, " {time:>14}"),
-            None => _ = write!(self.out, " {:>14}", ""),
+            None => self.out.push_str(SPACES.get(..15).unwrap_or(SPACES)),
         }
-        let _ = write!(self.out, "  {:width$}", "", width = 2 * depth.min(MAX_INDENTATION));
+        // Padding writes one character at a time.
+        self.out.push_str(SPACES.get(..2 + 2 * depth.min(MAX_INDENTATION)).unwrap_or(SPACES));
         if depth > MAX_INDENTATION {
             let _ = write!(self.out, "[{depth}] ");
         }

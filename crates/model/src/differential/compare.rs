@@ -207,7 +207,7 @@ pub fn compare(trial: &Trial, want: &[Output], got: &[Output]) -> Result<(), Str
                 let again = got.get(g).is_some_and(|got| same(wanted, got));
                 let rest = want.get(w..).filter(|_| !again).unwrap_or_default();
                 let passed = to_missing_code(rest);
-                (w, unreported) = (w + passed, passed > 0);
+                (w, unreported) = (w + passed, unreported || passed > 0);
                 continue;
             }
             Output::Malformed(_) => return Ok(()),
@@ -248,6 +248,8 @@ pub fn compare(trial: &Trial, want: &[Output], got: &[Output]) -> Result<(), Str
         }
         w += 1;
     }
+    let malformed = |g| matches!(got.get(g), Some(Output::Malformed(_)));
+    g += (g..).take_while(|g| malformed(*g)).count();
     g += usize::from(unreported && matches!(got.get(g), Some(Output::NoCode(_))));
     let rest = got.get(g..).unwrap_or_default();
     match rest.iter().find(|output| !matches!(output, Output::Malformed(_))) {

@@ -35,12 +35,13 @@ pub(super) struct Parent {
 }
 
 /// A transfer with what it depends on. `item`: its index among those of an LSM that loads the PC
-/// first.
+/// first; `execution`: the number of that instruction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Item {
     pub(super) transfer: Transfer,
     pub(super) tie: Tie,
     item: Option<u32>,
+    execution: u32,
     /// The instruction is a load, or the transfer one to a core register.
     load: bool,
 }
@@ -48,6 +49,8 @@ pub(super) struct Item {
 #[derive(Debug, Default)]
 pub(super) struct Transfers {
     pub(super) parent: Parent,
+    /// The number of parents with transfers so far.
+    executions: u32,
     /// In the order in which values came.
     pub(super) items: Vec<Item>,
     /// Out-of-order placeholders that are pending, by tag.
@@ -104,7 +107,7 @@ impl Transfers {
                 let transfer =
                     Transfer { by: self.parent.by, suppressed: true, ..Transfer::default() };
                 let tie = self.parent.tie;
-                self.items.push(Item { transfer, tie, item: None, load: false });
+                self.items.push(Item { transfer, tie, item: None, execution: 0, load: false });
                 // Suppression continues until the instruction has completed.
                 self.parent = Parent::default();
                 if unit.minor() <= 2 {
@@ -138,6 +141,7 @@ impl Transfers {
             self.big_endian = big_endian.unwrap_or(self.big_endian);
         }
         let parent = &mut self.parent;
+        self.executions += u32::from(parent.items == 0);
         let with = parent.class.map(|class| class.with);
         // Contiguous addresses, but for the second access of SWP. (7.4.2)
         let step = if with == Some(With::Swap) { 0 } else { 4 };
@@ -162,22 +166,18 @@ impl Transfers {
         let read = parent.class.is_some_and(|class| class.direction == Direction::Read && !stores);
         let load = read || matches!(parent.tie, Tie::Return(_));
         (parent.last, parent.items) = (at, parent.items + 1);
-        Item { transfer, tie: parent.tie, item, load }
+        Item { transfer, tie: parent.tie, item, execution: self.executions, load }
     }
 
     /// ETMIDR bit \[16]: when all items of the LSM are read, 4 times their number is subtracted
     /// from each address other than the first.
     fn pc_first(&mut self) {
-        let Parent { by, class, items, addressed, tie, .. } = self.parent;
+        let Parent { class, items, addressed, .. } = self.parent;
         if addressed || class.and_then(|class| class.count).map(u32::from) != Some(items) {
             return;
         }
-        // Values of other instructions may come between. Where items are tied, the first one may be
-        // a late value, and others may be before it.
-        let first = |item: &Item| (item.item, item.tie, item.transfer.by) == (Some(0), tie, by);
-        let all = self.items.iter_mut().rev().take_while(|item| tie != Tie::None || !first(item));
-        for item in all.chain(self.pending.iter_mut().flatten()) {
-            let same = item.tie == tie && item.transfer.by == by && item.item > Some(0);
+        for item in self.items.iter_mut().chain(self.pending.iter_mut().flatten()) {
+            let same = item.execution == self.executions && item.item > Some(0);
             if let (true, Some(address)) = (same, &mut item.transfer.address) {
                 *address = address.wrapping_sub(4 * items);
             }

@@ -19,8 +19,8 @@ mod turns;
 mod walk;
 
 use tracewright_base::{
-    BlockCache, Context, Decode, Element, Exception, Fault, Feed, Gap, Inconsistency, Sink, Space,
-    Spanned, Start,
+    BlockCache, Context, Decode, Element, Exception, Fault, Feed, Gap, Inconsistency, Reserve,
+    Sink, Space, Spanned, Start,
 };
 
 use super::config::{Difference, Framing, Params, Reset};
@@ -89,6 +89,13 @@ pub struct Decoder {
     listed: u64,
 }
 
+/// What a byte of a packet may cost without the [`Reserve`]. Where a packet has at most 31
+/// branches, jumps are most of the cost: each counts as [`goal::JUMP`].
+fn free(params: &Params, reserve: &Reserve) -> u64 {
+    let bounded = !params.options.implicit_return && !params.options.branch_prediction;
+    reserve.free() * if bounded { 16 } else { 1 }
+}
+
 /// Exception numbers of interrupts have this bit: `mcause` has it at the top.
 pub const INTERRUPT: u16 = 1 << 15;
 
@@ -100,9 +107,9 @@ impl Decode<Params, Packet> for Decoder {
         code: &mut K,
         sink: &mut S,
     ) {
-        self.allow(p.len, code);
+        let granted = self.allow(p.at, p.len, params, code);
         self.any_packet(p, params, code, sink);
-        (self.allowance, self.listed) = (0, 0);
+        self.settle(p.at, granted, code);
     }
 
     #[inline]
@@ -137,20 +144,42 @@ impl Decode<Params, Packet> for Decoder {
         code: &mut K,
         sink: &mut S,
     ) {
-        self.allow(1, code);
+        let granted = self.allow(at, 1, params, code);
         if let Some(trap) = self.waiting_trap.take() {
             self.trap(at, &trap, After::End, params, code, sink);
         }
         self.end(at, params, code, sink);
-        (self.allowance, self.listed) = (0, 0);
+        self.settle(at, granted, code);
     }
+}
+
+/// What a packet may cost, its walk and its listed turns each.
+#[derive(Clone, Copy)]
+struct Granted {
+    all: u64,
+    /// What of it does not come from the reserve.
+    free: u64,
 }
 
 impl Decoder {
     /// Limits the instructions of a packet of `len` bytes.
-    fn allow<K: BlockCache>(&mut self, len: u32, code: &K) {
-        self.allowance = u64::from(len.max(1)) * u64::from(code.max_expansion());
-        self.listed = self.allowance;
+    fn allow<K: BlockCache>(&mut self, at: u64, len: u32, params: &Params, code: &K) -> Granted {
+        let (reserve, len) = (code.work_reserve(), u64::from(len.max(1)));
+        let free = len * free(params, &reserve);
+        let all = reserve.allow(at, free, len * u64::from(code.max_expansion()));
+        (self.allowance, self.listed) = (all, all);
+        Granted { all, free }
+    }
+
+    /// The packet at offset `at` ends: what it has cost is taken.
+    fn settle<K: BlockCache>(&mut self, at: u64, granted: Granted, code: &mut K) {
+        let cost = (granted.all - self.allowance) + (granted.all - self.listed);
+        (self.allowance, self.listed) = (0, 0);
+        if cost > granted.free {
+            let mut reserve = code.work_reserve();
+            reserve.spend(at, cost - granted.free);
+            code.set_work_reserve(reserve);
+        }
     }
 
     /// A packet of any kind.
@@ -597,6 +626,8 @@ impl Decoder {
                 time: self.time,
                 number: self.number,
                 data: core::mem::take(&mut self.data),
+                allowance: self.allowance,
+                listed: self.listed,
                 ..Decoder::default()
             };
             return;
@@ -626,7 +657,12 @@ impl Decoder {
         let follows = self.number.is_none_or(|last| number == last.wrapping_add(1));
         if !follows && self.phase == Phase::Following {
             sink.element(at, Element::Gap(Gap::Overflow));
-            *self = Decoder { phase: Phase::Waiting(Why::Lost), ..Decoder::default() };
+            *self = Decoder {
+                phase: Phase::Waiting(Why::Lost),
+                allowance: self.allowance,
+                listed: self.listed,
+                ..Decoder::default()
+            };
         }
         self.number = Some(number);
     }

@@ -2,7 +2,7 @@
 
 use tracewright_base::{
     Block, BlockCache, Context, Counted, Decode, Element, End, Exception, Fault, Gap,
-    Inconsistency, Instruction, Isa, Kind, Last, Pc, Range, Sink, Space, Spanned, Start,
+    Inconsistency, Instruction, Isa, Kind, Last, Pc, Range, Reserve, Sink, Space, Spanned, Start,
 };
 
 use super::{Config, Packet};
@@ -16,11 +16,18 @@ pub struct Decoder {
     next: Option<u32>,
 }
 
-/// What a range costs of the limit of a packet ([`Code::max_expansion`]) in addition to its
-/// instructions: it bounds the elements of the packet.
+/// What a range costs of the limit of a packet ([`Code::max_expansion`]) and of the [`Reserve`] in
+/// addition to its instructions: it bounds the elements of the packet.
 ///
 /// [`Code::max_expansion`]: tracewright_base::Code::max_expansion
 const RANGE: u32 = 64;
+
+/// Bytes of a packet.
+const PACKET: u64 = 8;
+
+/// What an instruction and a range count of the [`Reserve`], as a power of two: each block is
+/// looked up.
+const WEIGHT: u32 = 2;
 
 /// The number of each exception: the trace does not have it.
 const NOT_TRACED: u16 = 0;
@@ -88,26 +95,63 @@ impl Decode<Config, Packet> for Decoder {
     fn finish<K: BlockCache, S: Sink>(&mut self, _: u64, _: &Config, _: &mut K, _: &mut S) {}
 }
 
-/// Follows the program in sequence.
+/// Follows the program in sequence, for one packet.
 struct Walk<'a, K, S> {
     at: u64,
     code: &'a mut K,
     sink: &'a mut S,
 }
 
+/// What a walk may cost, and has cost.
+struct Cost {
+    reserve: Reserve,
+    limit: u64,
+    /// What of it does not come from the reserve.
+    free: u64,
+    spent: u64,
+}
+
+impl Cost {
+    /// Of a packet at offset `at`.
+    fn of<K: BlockCache>(code: &K, at: u64) -> Cost {
+        let reserve = code.work_reserve();
+        let free = (reserve.free() * PACKET) >> WEIGHT;
+        let limit = (free + (reserve.left(at) >> WEIGHT)).min(code.max_expansion().into());
+        Cost { reserve, limit, free, spent: 0 }
+    }
+
+    /// Counts a range. Returns whether another one may follow.
+    fn add(&mut self, block: &Block) -> bool {
+        self.spent += u64::from(block.instructions + RANGE);
+        self.spent <= self.limit
+    }
+
+    /// Takes what a packet has cost.
+    fn settle<K: BlockCache>(mut self, code: &mut K, at: u64) {
+        self.reserve.spend(at, self.spent.saturating_sub(self.free) << WEIGHT);
+        code.set_work_reserve(self.reserve);
+    }
+}
+
 impl<K: BlockCache, S: Sink> Walk<'_, K, S> {
     /// From `from` on, through the branch at `source`.
     fn through(&mut self, from: u32, source: u32) {
-        let (mut pc, limit, mut count) = (from, self.code.max_expansion(), 0u32);
+        let mut cost = Cost::of(self.code, self.at);
+        self.follow_to_branch(from, source, &mut cost);
+        cost.settle(self.code, self.at);
+    }
+
+    fn follow_to_branch(&mut self, from: u32, source: u32, cost: &mut Cost) {
+        let mut pc = from;
         loop {
             let Some(block) = self.block(pc) else { return };
             let (size, end) = (u32::from(block.last.size), pc.wrapping_add(block.bytes));
-            count = count.saturating_add(block.instructions + RANGE);
+            let more = cost.add(&block);
             let inside = source.wrapping_sub(pc) < block.bytes;
             if inside && source == end.wrapping_sub(size) && block.end == End::Waypoint {
                 return self.report(pc, block.bytes, block.instructions, &block.last, true);
             }
-            if inside || count > limit {
+            if inside || !more {
                 return self.stop(match inside {
                     true => Inconsistency::AddressNotReached,
                     false => Inconsistency::ExpansionLimit,
@@ -122,15 +166,21 @@ impl<K: BlockCache, S: Sink> Walk<'_, K, S> {
 
     /// From `from` on, up to the instruction before `target`.
     fn up_to(&mut self, from: u32, target: u32) {
-        let (mut pc, limit, mut count) = (from, self.code.max_expansion(), 0u32);
+        let mut cost = Cost::of(self.code, self.at);
+        self.follow_to(from, target, &mut cost);
+        cost.settle(self.code, self.at);
+    }
+
+    fn follow_to(&mut self, from: u32, target: u32, cost: &mut Cost) {
+        let mut pc = from;
         while pc != target {
             let Some(block) = self.block(pc) else { return };
             let end = pc.wrapping_add(block.bytes);
-            count = count.saturating_add(block.instructions + RANGE);
+            let more = cost.add(&block);
             if target.wrapping_sub(pc) < block.bytes {
                 return self.part(pc, target);
             }
-            if count > limit {
+            if !more {
                 return self.stop(Inconsistency::ExpansionLimit);
             }
             if !self.pass(pc, &block) {

@@ -7,6 +7,7 @@
 mod cached;
 mod events;
 mod fast_path;
+mod granted;
 mod outcomes;
 mod repeat;
 mod returns;
@@ -21,6 +22,7 @@ use tracewright_base::{
 use super::config::{Config, Mode, Profile};
 use super::names;
 use super::packet::{Message, Packet, Process};
+use granted::Granted;
 use outcomes::Outcomes;
 use returns::Returns;
 use vendor::Model;
@@ -68,6 +70,10 @@ pub struct Decoder {
     ///
     /// [`Code::max_expansion`]: tracewright_base::Code::max_expansion
     allowance: u64,
+    /// What of it listed turns of loops have taken.
+    turns: u64,
+    /// What these turns cost of the reserve; both are 0 between messages.
+    listed: u64,
 }
 
 /// Whether the decoder follows the program.
@@ -141,7 +147,8 @@ impl Decode<Config, Packet> for Decoder {
             self.phase = Phase::Off;
             sink.element(at, Element::Gap(Gap::Start));
         }
-        self.allowance = u64::from(len.max(1)) * u64::from(code.max_expansion());
+        let granted = Granted::of(at, len as usize, packet.message.tcode(), code);
+        self.allowance = granted.all;
         if self.phase == Phase::Following {
             self.show_mode(at, &packet.message, config, sink);
             self.path(at, &packet.message, config, code, sink);
@@ -149,7 +156,7 @@ impl Decode<Config, Packet> for Decoder {
         let absolute = names::has_absolute_time(packet.message.tcode());
         self.time(at, packet.time, absolute, config, sink);
         self.effect(at, &packet.message, config, code, sink);
-        self.allowance = 0;
+        self.settle_cost(at, granted, code);
     }
 
     fn packets<K: BlockCache, S: Sink>(

@@ -11,6 +11,7 @@ use tracewright_base::{
 use super::config::Config;
 use super::history::History;
 use super::packet::{Branch, Info, Packet, Reason, Sync, Timestamp};
+use crate::look_up::may_follow;
 
 pub use returns::Returns;
 
@@ -324,7 +325,8 @@ impl Decoder {
         let limit = code.max_expansion();
         while let Ok(&block) = code.block(self.space(pc)) {
             let end = (block.start as u32).wrapping_add(block.bytes);
-            if run.instructions >= limit {
+            let first = run.instructions == 0;
+            if run.instructions >= limit || !first && !may_follow(at, block.instructions, code) {
                 run.report(at, true, Counted::UNKNOWN, sink);
                 self.inconsistency(at, Inconsistency::ExpansionLimit, sink);
                 return;
@@ -419,7 +421,12 @@ impl Decoder {
                 End::Limit if run.instructions >= limit => {
                     break Element::Inconsistency(Inconsistency::ExpansionLimit);
                 }
-                End::Limit => {}
+                End::Limit => {
+                    let followed = block.instructions;
+                    if !may_follow(at, followed, code) {
+                        break Element::Inconsistency(Inconsistency::ExpansionLimit);
+                    }
+                }
                 End::Invalid => break Element::Inconsistency(Inconsistency::InvalidOpcode),
             }
         };

@@ -9,6 +9,7 @@
 #[path = "../cases/case.rs"]
 mod case;
 mod climb;
+mod hostile;
 mod measure;
 mod programs;
 

@@ -31,6 +31,8 @@ fn damaged_streams() {
         72_015_812_646_404_099,
         // A failure that gives the target of a branch, and the target is unknown.
         1_690_099_729_760_541,
+        // Two source addresses that the program does not reach, before a Q element without code.
+        27_865_029_776_859_789,
     ];
     for seed in (0..times(2000)).chain(seeds) {
         if let Err(difference) = differential::check(&Trial::damaged(seed)) {
@@ -92,6 +94,8 @@ fn etmv3_damaged_streams() {
         72_057_590_447_602_611,
         // A branch from another instruction to the second half of one that was interrupted.
         1821,
+        // A load of several registers, of which late values are open, is executed again.
+        70_087_286_515_712_443,
     ];
     for seed in (0..times(300)).chain(seeds) {
         let trial = etmv3_differential::Trial::damaged(seed);

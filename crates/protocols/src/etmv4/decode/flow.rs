@@ -13,6 +13,7 @@ use super::returns::{Return, Returns};
 pub(super) use super::rules::{Rules, isa, special_kinds};
 use super::straight::{MAX_WALK, Stop, Until, WAYPOINT_COST, Walked, limit, walk};
 use crate::cursor::Cursor;
+use crate::look_up::may_follow;
 
 /// The position of execution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -508,7 +509,7 @@ impl Flow {
         if self.report_missing(at, code, sink) {
             return true;
         }
-        let (walked, stop) = walk(pc, code, Until::Waypoint, limit(code));
+        let (walked, stop) = walk(at, pc, code, Until::Waypoint, limit(code));
         match stop {
             None => {
                 if let (Some(element), Some(last)) = (walked.range(taken), walked.last) {
@@ -645,7 +646,7 @@ impl Flow {
         }
         let LastBranch::Seen(Branch { from, isa, is1, taken }) = self.branch else { return true };
         let pc = Pc { address: from, isa, space: self.space };
-        let (walked, stop) = walk(pc, code, Until::Waypoint, limit(code));
+        let (walked, stop) = walk(at, pc, code, Until::Waypoint, limit(code));
         if let (Some(last), None) = (walked.last, stop) {
             if taken && last.role == Role::ExceptionReturn && rules.implicit_exception_returns {
                 sink.element(at, Element::ExceptionReturn);
@@ -699,6 +700,11 @@ impl Flow {
             && block.instructions + WAYPOINT_COST <= limit
             && block.next().wrapping_sub(1) < source.address
         {
+            let block = *block;
+            if !may_follow(at, block.instructions, code) {
+                limit = 0;
+                break;
+            }
             let block_last = block.last;
             let walked = Walked {
                 start: pc.address,
@@ -714,7 +720,7 @@ impl Flow {
                 sink.element(at, element);
             }
         }
-        let (mut walked, stop) = walk(pc, code, Until::Address(end), limit);
+        let (mut walked, stop) = walk(at, pc, code, Until::Address(end), limit);
         walked.passed |= passed;
         let missing = last.is_none().then_some(Stop::NoCode(source, source.address));
         let (None, Some(last)) = (&stop, last) else {

@@ -2,6 +2,8 @@
 
 use tracewright_base::{BlockCache, Counted, Element, End, Instruction, Kind, Last, Pc, Range};
 
+use crate::look_up::may_follow;
+
 /// The maximum distance to a traced address or to a waypoint, in bytes. A longer walk means that
 /// the program image is wrong.
 pub(super) const MAX_WALK: u64 = 1 << 26;
@@ -88,8 +90,10 @@ pub(super) enum Until {
     Count(u32),
 }
 
-/// Walks consecutive instructions from `pc`: at most `limit` of them, or one block.
+/// Walks consecutive instructions from `pc`: at most `limit` of them, or one block. `at`: the
+/// offset of the packet.
 pub(super) fn walk<K: BlockCache>(
+    at: u64,
     pc: Pc,
     code: &mut K,
     until: Until,
@@ -125,7 +129,7 @@ pub(super) fn walk<K: BlockCache>(
             Until::Count(_) => u64::from(block.instructions) <= left,
         };
         let more = if fits { block.instructions } else { 1 };
-        if walked.instructions > 0 && more > limit {
+        if walked.instructions > 0 && (more > limit || !may_follow(at, more, code)) {
             return (walked, Some(Stop::Limit));
         }
         let at_waypoint = fits && block.end == End::Waypoint;

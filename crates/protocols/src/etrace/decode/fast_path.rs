@@ -12,10 +12,10 @@ use tracewright_base::{
     BlockCache, BlockId, CachedBlock, CachedBlocks, Feed, Inconsistency, Kind, Pc, Role, Sink,
 };
 
-use super::Decoder;
 use super::goal::{BLOCK, Goal, Path, cost};
 use super::pending::Entries;
 use super::state::{Announced, Phase, Position, ReportedAs};
+use super::{Decoder, free};
 use crate::cursor::Cursor;
 use crate::etrace::config::{Difference, Params};
 use crate::etrace::packet::Shape;
@@ -80,10 +80,12 @@ impl Decoder {
         };
         let mut outcomes = self.pending.outcomes;
         // The limit of a packet of one byte. Where a packet needs more, the walk continues with the
-        // limit for its length.
-        let Some(limit) = u64::from(code.max_expansion()).checked_sub(MAX_BRANCHES) else {
-            return false;
-        };
+        // limit for its length. With predictions it may need the reserve, and is the last one.
+        let (most, mut reserve) = (u64::from(code.max_expansion()), code.work_reserve());
+        let free = free(params, &reserve);
+        let predicts = MODES && params.options.branch_prediction;
+        let allowed = if predicts { reserve.allow(feed.last, free, most) } else { free.min(most) };
+        let Some(limit) = allowed.checked_sub(MAX_BRANCHES) else { return false };
         let usual = self.phase == Phase::Following
             && self.passed.is_none()
             && self.waiting_trap.is_none()
@@ -96,7 +98,6 @@ impl Decoder {
         let code_space = code.code_space(isa, self.space);
         let (lsb, full) = (params.widths.iaddress_lsb, params.options.full_address);
         let backwards = params.choices.difference == Difference::PreviousMinusCurrent;
-        let predicts = MODES && params.options.branch_prediction;
         let caches = MODES && params.options.jump_target_cache;
         let entries = Entries::of_predictor(params);
         let address_of = |address: i64, base: u64| {
@@ -127,6 +128,9 @@ impl Decoder {
             let blocks = code.blocks();
             let stop = 'fast_path: loop {
                 if !busy {
+                    if MODES && spent > free {
+                        break Stop::Packet;
+                    }
                     let bytes = feed.bytes.get(taken..).unwrap_or_default();
                     let size = if let Some(quick) = shape.read(bytes) {
                         if let Some(address) = quick.address {
@@ -305,22 +309,25 @@ impl Decoder {
             }
             (feed.last, feed.taken) = (at, taken);
             if !busy {
+                reserve.spend(at, spent.saturating_sub(free * len as u64));
+                code.set_work_reserve(reserve);
                 self.note_target(from, params);
                 return false;
             }
+            let granted = self.allow(at, len as u32, params, code);
+            self.allowance = self.allowance.saturating_sub(spent);
             if stop == Stop::Lost || on && !path.goes_on(self.pc()) {
                 self.lose(at, Inconsistency::AddressNotReached, params, sink);
                 self.note_target(from, params);
+                self.settle(at, granted, code);
                 return false;
             }
             let notified = params.choices.notifications;
-            self.allow(len as u32, code);
-            self.allowance = self.allowance.saturating_sub(spent);
             let goal = Goal { address: goal, notified, ..Goal::BRANCHES };
             sink.prepare(&code.blocks(), true);
             self.walk_from(at, &goal, path, params, code, sink);
             self.note_target(from, params);
-            (self.allowance, self.listed) = (0, 0);
+            self.settle(at, granted, code);
             return true;
         }
     }

@@ -7,6 +7,7 @@
 
 use tracewright_base::{BlockCache, BlockId, CachedBlock, Feed, Role, Sink};
 
+use super::granted::{Granted, PerByte, RESOURCE_FULL};
 use super::outcomes::Outcomes;
 use super::walk::{End, Walk};
 use super::{Branch, Decoder, EMPTY, MAX_CREDIT, Phase, Position};
@@ -37,7 +38,7 @@ impl Decoder {
         }
         let layout = Layout::of(config);
         let code_space = code.code_space(config.isa(), self.space);
-        let expansion = u64::from(code.max_expansion());
+        let each = PerByte::of(code);
         let mut cursor = Cursor::find(pc, config.isa(), code_space, code);
         let on = loop {
             let paths = !code.blocks().paths().is_empty() && !config.all_jumps;
@@ -60,7 +61,7 @@ impl Decoder {
                     };
                     let Some(walk) = self.begin(&quick, config) else { break false };
                     let at = take(feed, quick.len);
-                    self.allowance = quick.len as u64 * expansion;
+                    self.allowance = each.free(quick.len, quick.tcode);
                     (at, quick, walk)
                 }
             };
@@ -69,7 +70,10 @@ impl Decoder {
                 let branch = self.branch;
                 self.settle(cursor.take(), code);
                 sink.prepare(&code.blocks(), true);
+                let granted = Granted::of(at, quick.len, quick.tcode, code);
+                self.allowance += granted.all.saturating_sub(granted.free);
                 self.follow(at, walk, config, code, sink);
+                self.settle_cost(at, granted, code);
                 self.branch = branch.filter(|_| self.reference.is_some());
             }
             if quick.time.is_some() {
@@ -100,7 +104,7 @@ impl Decoder {
         if self.mode(config) != Some(Mode::History) {
             return None;
         }
-        let allowance = layout.full_len() as u64 * u64::from(code.max_expansion());
+        let allowance = PerByte::of(code).free(layout.full_len(), RESOURCE_FULL);
         let blocks = code.blocks();
         while let Some(hist) = layout.full_history(feed.rest()) {
             let outcomes = Outcomes::of(hist)?;

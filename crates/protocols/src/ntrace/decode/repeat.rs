@@ -3,6 +3,7 @@
 
 use tracewright_base::{BlockCache, Inconsistency, Sink};
 
+use super::granted::RANGE;
 use super::outcomes::Outcomes;
 use super::walk::{End, Walk};
 use super::{Branch, Decoder, Position};
@@ -86,6 +87,8 @@ impl Decoder {
                 let cost = (left - self.allowance).max(ranges.len() as u64).max(1);
                 let listed = rest.min(self.allowance / cost);
                 self.allowance -= listed * cost;
+                self.turns += listed * cost;
+                self.listed += listed * (cost + RANGE * ranges.len() as u64);
                 self.ahead = self.ahead.saturating_add((self.ahead - ahead).saturating_mul(rest));
                 recorder.repeat(at, listed, rest);
                 break;

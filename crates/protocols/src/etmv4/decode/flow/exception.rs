@@ -52,7 +52,7 @@ impl Flow {
         code: &mut K,
         sink: &mut S,
     ) -> bool {
-        let (walked, stop) = walk(pc, code, Until::Address(to), limit(code));
+        let (walked, stop) = walk(at, pc, code, Until::Address(to), limit(code));
         match stop {
             Some(stop) => self.stopped(at, &walked, stop, sink),
             None => {

@@ -40,7 +40,7 @@ impl Flow {
             return true;
         };
         // The path is certain only up to the first waypoint.
-        let (walked, stop) = walk(pc, code, Until::Count(count), limit(code));
+        let (walked, stop) = walk(at, pc, code, Until::Count(count), limit(code));
         if let Some(stop) = stop {
             return self.stopped(at, &walked, stop, sink);
         }
