@@ -25,7 +25,7 @@ pub fn notes(input: &Input) {
 /// Prints the problems of the capture, without those in its description that are not `shown`.
 pub fn notes_of(input: &Input, shown: &dyn Fn(&Note) -> bool) {
     if let Some(detected) = &input.detected {
-        let options = detected.description().options().join(" ");
+        let options = detected.description().line();
         line(&format!("note: no --protocol was given; detected: {}", detected.summary()));
         line(&format!("note: options with the same meaning: {options}"));
     }

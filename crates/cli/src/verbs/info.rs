@@ -11,6 +11,7 @@ use crate::args::{InfoArgs, InfoFormat};
 use crate::command_line;
 use crate::fail::Fail;
 use crate::input::Input;
+use crate::options;
 use crate::output::Output;
 
 /// Runs the verb.
@@ -30,12 +31,13 @@ pub fn run(args: &InfoArgs) -> Result<bool, Fail> {
                 command_line::next(&job.plan, raw, cause)
             });
             let text = if args.all { info.text() } else { info.brief() };
-            output.print(&format!("{}\n{text}", info.overview_text(next.as_deref())))?;
+            let text = format!("{}\n{text}", info.overview_text(next.as_deref()));
+            output.print(&options::spelled(&text))?;
             if !args.all {
                 output.print("\nregisters: `--all` lists and explains them\n")?;
             }
         }
-        InfoFormat::Json => output.json(&(json::head("info") + &info.json()))?,
+        InfoFormat::Json => output.json(&(json::head("info") + &info.json(&options::spelled)))?,
     }
     output.close()?;
     input.contradicted.fetch_or(info.overview.cause.is_some(), Ordering::Relaxed);
