@@ -48,6 +48,7 @@ pub mod instruction;
 mod invalid;
 pub mod isa;
 mod leb128;
+mod mix;
 mod numbering;
 pub mod offset_map;
 pub mod path;
@@ -78,6 +79,7 @@ pub use instruction::{Instruction, Kind, Role};
 pub use invalid::Invalid;
 pub use isa::Isa;
 pub use leb128::{put_uleb128, take_uleb128};
+pub use mix::mix;
 #[doc(hidden)]
 pub use numbering::Numbering;
 pub use offset_map::{Forward, OffsetMap, Piece};
