@@ -126,7 +126,7 @@ pub use searches::{Executed, HistoryItem, Matches, SearchError};
 #[cfg(feature = "std")]
 pub use summary::Summary;
 #[cfg(feature = "std")]
-pub use trace::{Trace, from_bytes, open, open_files, open_raw};
+pub use trace::{RawCapture, Trace, from_bytes, open, open_files, open_raw, read_raw};
 
 #[cfg(all(doctest, feature = "std"))]
 #[doc = include_str!("../../../README.md")]

@@ -18,7 +18,7 @@ use crate::output::Output;
 pub fn run(args: &InfoArgs) -> Result<bool, Fail> {
     let input = Input::inspect(&args.input, None)?;
     let mut output = Output::open(args.output.as_deref(), &input.inputs)?;
-    let mut info = Info::of(&input.capture, &input.options);
+    let mut info = Info::of(input.capture(), input.trace.options());
     // What was unconfirmed is a problem.
     let assumptions = input.detected.iter().flat_map(Candidate::assumptions).collect::<Vec<_>>();
     info.notes.extend(input.notes.iter().filter(|note| !assumptions.contains(note)).cloned());
@@ -27,8 +27,8 @@ pub fn run(args: &InfoArgs) -> Result<bool, Fail> {
         InfoFormat::Text => {
             let next = info.overview.cause.as_ref().and_then(|(buffer, cause)| {
                 let job = input.job(*buffer);
-                let raw = input.capture.kind == Kind::Raw;
-                command_line::next(&job.plan, raw, cause)
+                let raw = input.capture().kind == Kind::Raw;
+                command_line::next(job.plan, raw, cause)
             });
             let text = if args.all { info.text() } else { info.brief() };
             let text = format!("{}\n{text}", info.overview_text(next.as_deref()));

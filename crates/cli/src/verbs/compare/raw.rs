@@ -67,7 +67,7 @@ pub fn nothing(a: &Input, b: Option<&Input>, missing: [Missing; 2]) -> String {
 /// Whether the trace data of both are equal.
 fn bytes(a: &Input, b: &Input) -> String {
     let all = |input: &Input| {
-        let buffers = input.buffers.iter().filter_map(|&n| input.capture.buffers.get(n));
+        let buffers = input.buffers.iter().filter_map(|&n| input.capture().buffers.get(n));
         buffers.flat_map(|buffer| buffer.bytes().into_owned()).collect::<Vec<u8>>()
     };
     let (a, b) = (all(a), all(b));
