@@ -65,9 +65,10 @@ pub use access::{Access, Direction};
 pub use batch::{Batch, BatchBuffer, BlockStep, Part, Parts, Turns};
 #[doc(hidden)]
 pub use cached_block::{
-    BLOCK_CLASSES, BlockCache, BlockClass, BlockId, CachedBlock, CachedBlocks, CodeSpace, Links,
-    Successors,
+    BLOCK_CLASSES, BlockCache, BlockClass, CachedBlock, CodeSpace, Links, Successors,
 };
+#[doc(inline)]
+pub use cached_block::{BlockId, CachedBlocks};
 pub use code::{Block, Code, End, MAX_EXPANSION, Miss, NoMemory, Pc, Uncached, Waypoints};
 pub use context::{Context, El, Security, Space};
 pub use core_type::{CoreType, Profile};
