@@ -85,7 +85,7 @@ fn capture_is_sound(mut capture: Capture) {
     let options = Options::default();
     let info = Info::of(&capture, &options);
     assert!(!info.text().is_empty());
-    lines_of_json(&info.json());
+    lines_of_json(&info.json(&str::to_owned));
     let memory = Memory::new(&capture);
     memory.problems.iter().for_each(|problem| line(problem));
     for buffer in 0..capture.buffers.len() {

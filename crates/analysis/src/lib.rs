@@ -94,6 +94,6 @@ pub use replay::Replayed;
 pub use samples::Sampled;
 pub use stacks::Stacks;
 pub use thread_names::{ThreadNames, thread_names};
-pub use timeline::{Axis, Knot, Moment, Slice, Timeline, TimelineThread};
+pub use timeline::{Axis, Slice, TimeEstimate, TimeSample, Timeline, TimelineThread};
 pub use transfer::{Kind as TransferKind, NO_FUNCTION, Transfer};
 pub use transfers::Transfers;

@@ -499,7 +499,7 @@ const fn hash(parent: PathId, function: FunctionId) -> u64 {
         FunctionId::Handler(number) => number as u64 | 1 << 32,
         FunctionId::Unknown => u64::MAX,
     };
-    let product = (function ^ (parent as u64) << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let product = tracewright_base::mix(function ^ (parent as u64) << 40);
     product ^ product >> 32
 }
 

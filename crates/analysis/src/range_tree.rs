@@ -10,7 +10,7 @@
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
-use tracewright_base::{Counted, Range};
+use tracewright_base::{Counted, Range, mix};
 use tracewright_image::MemoryId;
 
 use crate::counts::Mix;
@@ -362,7 +362,6 @@ impl RangeTree {
 /// The slot of a look-up.
 #[inline]
 fn slot(before: u32, start: u64, word: u32) -> usize {
-    let mixed = (start >> 1 ^ u64::from(before) << 32 ^ u64::from(word) << 20)
-        .wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mixed = mix(start >> 1 ^ u64::from(before) << 32 ^ u64::from(word) << 20);
     (mixed >> 40) as usize & (RECENT - 1)
 }

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 use std::sync::{Arc, Mutex, Weak};
 
-use tracewright_base::{BlockStep, CachedBlocks, Numbering};
+use tracewright_base::{BlockStep, CachedBlocks, Numbering, mix};
 use tracewright_image::MemoryId;
 
 use crate::counts::Mix;
@@ -59,7 +59,7 @@ const FREE: Jump = Jump { from: NONE, to: NONE, chain: 0 };
 #[inline]
 const fn slot(from: u32, to: u32) -> usize {
     let both = (from as u64) << 32 | to as u64;
-    (both.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize & (JUMPS - 1)
+    (mix(both) >> 40) as usize & (JUMPS - 1)
 }
 
 /// A counter is not 0 any more.

@@ -29,7 +29,7 @@ pub struct Slice {
 
 /// A timestamp, after a number of instructions of the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Knot {
+pub struct TimeSample {
     /// Instructions of the source before it.
     pub instructions: u64,
     /// Ticks of the timestamp clock.
@@ -38,7 +38,7 @@ pub struct Knot {
 
 /// When something happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Moment {
+pub struct TimeEstimate {
     /// The last timestamp before it.
     pub after: Option<u64>,
     /// The first timestamp after it.
@@ -102,7 +102,7 @@ pub struct Timeline {
     slices: Vec<Slice>,
     /// The threads, by number.
     pub threads: Vec<TimelineThread>,
-    knots: Vec<Vec<Knot>>,
+    time_samples: Vec<Vec<TimeSample>>,
     /// Losses of trace: the source, and instructions before.
     pub losses: Vec<(usize, u64)>,
     /// The thread that executes on a source from a number of instructions on.
@@ -144,7 +144,7 @@ impl Timeline {
         Timeline {
             slices: Vec::new(),
             threads: Vec::new(),
-            knots: Vec::new(),
+            time_samples: Vec::new(),
             losses: Vec::new(),
             running: Vec::new(),
             clocked: BTreeSet::new(),
@@ -182,8 +182,8 @@ impl Timeline {
     }
 
     /// The timestamps of a source.
-    pub fn knots(&self, source: usize) -> &[Knot] {
-        self.knots.get(source).map_or(&[], Vec::as_slice)
+    pub fn time_samples(&self, source: usize) -> &[TimeSample] {
+        self.time_samples.get(source).map_or(&[], Vec::as_slice)
     }
 
     /// Whether all sources with frames have timestamps.
@@ -191,7 +191,7 @@ impl Timeline {
         // Those of ITMs have positions of their own. A thread of joined buffers may execute between
         // two timestamps.
         let least = if self.joined.is_some() { 1 } else { 2 };
-        let timed = |thread: &TimelineThread| self.knots(thread.source).len() >= least;
+        let timed = |thread: &TimelineThread| self.time_samples(thread.source).len() >= least;
         !self.slices.is_empty()
             && self.threads.iter().filter(|thread| thread.begin.is_some()).all(timed)
     }
@@ -235,11 +235,11 @@ impl Timeline {
     }
 
     /// The moment of a position in a source: after `instructions` instructions.
-    pub fn moment(&self, source: usize, instructions: u64) -> Moment {
-        let knots = self.knots(source);
-        let next = knots.partition_point(|knot| knot.instructions <= instructions);
-        let before = next.checked_sub(1).and_then(|n| knots.get(n));
-        let after = knots.get(next);
+    pub fn time_at(&self, source: usize, instructions: u64) -> TimeEstimate {
+        let time_samples = self.time_samples(source);
+        let next = time_samples.partition_point(|sample| sample.instructions <= instructions);
+        let before = next.checked_sub(1).and_then(|n| time_samples.get(n));
+        let after = time_samples.get(next);
         let thousandths = |ticks: u64| u128::from(ticks) * 1000;
         let estimate = match (before, after) {
             (Some(a), Some(b)) => {
@@ -251,8 +251,8 @@ impl Timeline {
             (Some(only), None) | (None, Some(only)) => thousandths(only.ticks),
             (None, None) => thousandths(instructions),
         };
-        let ticks = |knot: &Knot| knot.ticks;
-        Moment { after: before.map(ticks), before: after.map(ticks), estimate }
+        let ticks = |sample: &TimeSample| sample.ticks;
+        TimeEstimate { after: before.map(ticks), before: after.map(ticks), estimate }
     }
 
     /// The number of the source on the timeline, and the instructions before a position.
@@ -275,25 +275,25 @@ impl Timeline {
             Some(ticks) => {
                 if let Some(before) = before {
                     let end = executed(joined, before);
-                    self.knot(before, Knot { instructions: end, ticks });
+                    self.add_time(before, TimeSample { instructions: end, ticks });
                 }
-                self.knot(thread, Knot { instructions: at, ticks });
+                self.add_time(thread, TimeSample { instructions: at, ticks });
             }
             None => source.early.push((thread, at)),
         }
         (thread, at)
     }
 
-    fn knot(&mut self, source: usize, knot: Knot) {
-        if source >= self.knots.len() {
-            self.knots.resize_with(source + 1, Vec::new);
+    fn add_time(&mut self, source: usize, sample: TimeSample) {
+        if source >= self.time_samples.len() {
+            self.time_samples.resize_with(source + 1, Vec::new);
         }
-        let Some(knots) = self.knots.get_mut(source) else { return };
-        match knots.last_mut() {
+        let Some(time_samples) = self.time_samples.get_mut(source) else { return };
+        match time_samples.last_mut() {
             // Time never goes back.
-            Some(last) if knot.ticks < last.ticks => {}
-            Some(last) if last.instructions == knot.instructions => last.ticks = knot.ticks,
-            _ => knots.push(knot),
+            Some(last) if sample.ticks < last.ticks => {}
+            Some(last) if last.instructions == sample.instructions => last.ticks = sample.ticks,
+            _ => time_samples.push(sample),
         }
     }
 
@@ -396,10 +396,10 @@ impl Visitor for Timeline {
             std::mem::take(&mut own.early)
         });
         for (thread, instructions) in early.into_iter().flatten() {
-            self.knot(thread, Knot { instructions, ticks });
+            self.add_time(thread, TimeSample { instructions, ticks });
         }
         if let Some((source, instructions)) = place {
-            self.knot(source, Knot { instructions, ticks });
+            self.add_time(source, TimeSample { instructions, ticks });
         }
     }
 
@@ -423,7 +423,7 @@ mod tests {
     #[test]
     fn moments() {
         let mut timeline = Timeline::new(10);
-        assert_eq!(timeline.moment(0, 7).estimate, 7_000);
+        assert_eq!(timeline.time_at(0, 7).estimate, 7_000);
         for (instructions, ticks) in [(10, 100), (20, 110), (20, 130), (40, 120), (50, 160)] {
             let position = Position { instructions, ..Position::default() };
             timeline.time(&position, Time::Timestamp(ticks));
@@ -436,8 +436,8 @@ mod tests {
             (49, Some(130), Some(160), 159_000),
             (60, Some(160), None, 160_000),
         ] {
-            let want = Moment { after, before, estimate };
-            assert_eq!(timeline.moment(0, instructions), want, "{instructions}");
+            let want = TimeEstimate { after, before, estimate };
+            assert_eq!(timeline.time_at(0, instructions), want, "{instructions}");
         }
     }
 }

@@ -162,7 +162,7 @@ impl fmt::Display for Inconsistency {
                 "more predicted branches in one packet than longest_count allows: if the trace is right, set a greater longest_count"
             }
             Inconsistency::ExpansionLimit => {
-                "more instructions for the bytes of a packet than the limit allows: if the trace is right, raise it with --max-expansion N"
+                "more instructions for the bytes of a packet than the limit allows: if the trace is right, raise the limit"
             }
             Inconsistency::ContextOrException => {
                 "the context changed with a discontinuity, or an exception was taken: the exception is reported"

@@ -49,11 +49,13 @@ pub mod interval;
 mod invalid;
 pub mod isa;
 mod leb128;
+mod mix;
 mod numbering;
 pub mod offset_map;
 pub mod path;
 pub mod range;
 pub mod register;
+pub mod remedy;
 pub mod reserve;
 pub mod sink;
 pub mod software;
@@ -65,9 +67,10 @@ pub use access::{Access, Direction};
 pub use batch::{Batch, BatchBuffer, BlockStep, Part, Parts, Turns};
 #[doc(hidden)]
 pub use cached_block::{
-    BLOCK_CLASSES, BlockCache, BlockClass, BlockId, CachedBlock, CachedBlocks, CodeSpace, Links,
-    Successors,
+    BLOCK_CLASSES, BlockCache, BlockClass, CachedBlock, CodeSpace, Links, Successors,
 };
+#[doc(inline)]
+pub use cached_block::{BlockId, CachedBlocks};
 pub use code::{Block, Code, End, Miss, NoMemory, Pc, Uncached, Waypoints};
 pub use context::{Context, El, Security, Space};
 pub use core_type::{CoreType, Profile};
@@ -80,12 +83,14 @@ pub use interval::Interval;
 pub use invalid::Invalid;
 pub use isa::Isa;
 pub use leb128::{put_uleb128, take_uleb128};
+pub use mix::mix;
 #[doc(hidden)]
 pub use numbering::Numbering;
 pub use offset_map::{Forward, OffsetMap, Piece};
 pub use path::{Path, PathSlot, Paths};
 pub use range::{Counted, Last, Range};
 pub use register::{Field, MissingRegister, Register};
+pub use remedy::Remedy;
 pub use reserve::{MAX_EXPANSION, Reserve};
 pub use sink::Sink;
 pub use software::{Channel, Software};

@@ -384,8 +384,7 @@ impl CachedBlocks<'_> {
     #[inline(always)]
     fn stored_path(&self, first: BlockId, steps: Steps) -> Option<Path> {
         let key = steps.key();
-        let mixed =
-            (u64::from(key) << 32 | first.index() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mixed = crate::mix::mix(u64::from(key) << 32 | first.index() as u64);
         let paths = self.paths();
         let index = (mixed >> 40) as usize & paths.len().wrapping_sub(1);
         let slot = paths.get(index)?;

@@ -1102,6 +1102,11 @@ tw_status tw_reader_next(struct tw_reader *reader,
 // The counts of the buffers that were read to their end.
 tw_status tw_reader_counts(struct tw_reader *reader, struct tw_counts *counts, struct tw_error *error);
 
+// Sets `name` to the name of remedy `number`, from 0, of those that a text of the library names,
+// such as `image` for program memory that is missing. A remedy is between `<` and `>` in the text.
+// Returns `TW_END`, and null, where the text names no more. The name stays valid.
+tw_status tw_remedy(const char *text, size_t number, const char **name, struct tw_error *error);
+
 // What a result means, as text.
 const char *tw_status_text(tw_status status);
 

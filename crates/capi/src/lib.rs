@@ -16,6 +16,7 @@
 //! | `decode.rs`, `reader.rs` | elements by function call, and on demand |
 //! | `functions.rs`, `profile.rs` | functions and profiles |
 //! | `index.rs`, `find.rs` | indexes and searches |
+//! | `remedy.rs` | what the texts of errors name as missing |
 //!
 //! # Safety
 //! The exported functions take pointers. Each is null, or points to what the header describes: a
@@ -43,6 +44,7 @@ mod opened;
 mod plain;
 mod profile;
 mod reader;
+mod remedy;
 mod run;
 mod select;
 mod status;

@@ -1,6 +1,6 @@
 //! Decodes a buffer to a listener.
 
-use tracewright::decode::{Fork, Plan, Session, Tally};
+use tracewright::decode::{input, Fork, Plan, Session, Tally};
 use tracewright::run::{self, Selection};
 use tracewright::Listener;
 
@@ -38,15 +38,17 @@ pub(crate) fn run<L: Listener + Fork + Send>(
     plan: &Plan,
     selected: &Selected,
     listener: L,
-    write: impl FnMut(L::Output) -> bool,
+    mut write: impl FnMut(L::Output) -> bool,
 ) -> Result<Tally, Failure> {
     let Some(buffer) = opened.trace.capture().buffers.get(plan.buffer) else {
         return Ok(Tally::default());
     };
     let session = session(opened, plan)?;
     let index = selected.index.as_deref();
-    let part = Selection { window: selected.window.clone(), index, jobs: selected.jobs.clone() };
-    let (_, tally, _) = run::run(session, (plan.buffer, buffer), &part, listener, write)
+    let (window, jobs) = (selected.window.clone(), selected.jobs.clone());
+    let part = Selection { window, index, parts: None, jobs };
+    let bytes = &mut *input::of(buffer);
+    let ran = run::run(session, buffer, bytes, &part, listener, |output, _, _| write(output))
         .map_err(|error| unreadable(&buffer.name, &error))?;
-    Ok(tally)
+    Ok(ran.tally)
 }

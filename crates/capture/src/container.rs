@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use tracewright_base::remedy::{IMAGE, PINS, PROTOCOL};
+
 /// A file format that is named instead of being read as trace data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Container {
@@ -108,35 +110,39 @@ impl Container {
     }
 
     /// What a user can do with it.
-    pub const fn help(self) -> &'static str {
+    pub fn help(self) -> String {
         match self {
-            Container::Sigrok => {
-                "of a parallel trace port give it with --pins and --protocol; of a serial wire (SWO) \
+            Container::Sigrok | Container::Vcd => {
+                format!(
+                    "of a parallel trace port give it with {PINS} and {PROTOCOL}; of a serial wire (SWO) \
                  read it with `tracewright itm`"
+                )
             }
-            Container::Vcd => {
-                "of a parallel trace port give it with --pins and --protocol; of a serial wire (SWO) \
-                 read it with `tracewright itm`"
-            }
-            Container::Zip => "unpack it with `unzip`, and give the capture in it",
-            Container::Gzip => "unpack it with `gzip -dk`, and give the result",
-            Container::Xz => "unpack it with `xz -dk`, and give the result",
-            Container::Zstandard => "unpack it with `zstd -d`, and give the result",
+            Container::Zip => "unpack it with `unzip`, and give the capture in it".into(),
+            Container::Gzip => "unpack it with `gzip -dk`, and give the result".into(),
+            Container::Xz => "unpack it with `xz -dk`, and give the result".into(),
+            Container::Zstandard => "unpack it with `zstd -d`, and give the result".into(),
             Container::IntelHex | Container::SRecords => {
-                "a program belongs to --image, which reads its addresses; convert trace data to \
+                format!(
+                    "a program belongs to {IMAGE}, which reads its addresses; convert trace data to \
                  bytes with `objcopy -I ihex -O binary` (`-I srec` for S-records)"
+                )
             }
             Container::Kernel => {
-                "give the capture, and the ELF file of the kernel (vmlinux) with --image; an Image \
-                 that is not compressed is program memory with --image FILE@ADDRESS"
+                format!(
+                    "give the capture, and the ELF file of the kernel (vmlinux) with {IMAGE}; an Image \
+                 that is not compressed is program memory with {IMAGE} FILE@ADDRESS"
+                )
             }
-            Container::Uf2 => "give the capture, and this file with --image",
+            Container::Uf2 => format!("give the capture, and this file with {IMAGE}"),
             Container::UBoot | Container::AndroidBoot => {
-                "give the capture, and the ELF file of the program with --image"
+                format!("give the capture, and the ELF file of the program with {IMAGE}")
             }
-            Container::DeviceTree => "give the capture",
+            Container::DeviceTree => "give the capture".into(),
             Container::Pe => {
-                "give the capture, and the program as ELF, or its memory as FILE@ADDRESS, with --image"
+                format!(
+                    "give the capture, and the program as ELF, or its memory as FILE@ADDRESS, with {IMAGE}"
+                )
             }
         }
     }

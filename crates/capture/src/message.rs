@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use tracewright_base::remedy::{FRAMING, IMAGE, LOG, PROTOCOL, REGISTER};
+
 use crate::problem::Problem;
 
 /// The name of a file in a sentence.
@@ -18,9 +20,10 @@ impl fmt::Display for Problem {
                 f,
                 "cannot be written: {reason}; check the path, its permissions and the free disk space"
             ),
-            P::NoIndex => f.write_str(
+            P::NoIndex => write!(
+                f,
                 "no snapshot.ini and no capture.toml in this folder; give the folder of a capture, \
-                 or a file of raw trace data with --protocol",
+                 or a file of raw trace data with {PROTOCOL}",
             ),
             P::NoIndexBeside => f.write_str(
                 "part of a snapshot, but there is no snapshot.ini in its folder; give the file with \
@@ -66,8 +69,9 @@ impl fmt::Display for Problem {
             | P::PerfFiles(what)
             | P::PerfLoss(what)
             | P::PerfNote(what) => f.write_str(what),
-            P::Program => f.write_str(
-                "a program (ELF), not a capture; give the capture, and this file with --image",
+            P::Program => write!(
+                f,
+                "a program (ELF), not a capture; give the capture, and this file with {IMAGE}",
             ),
             P::Container(container) => {
                 write!(f, "{container}, not trace data; {}", container.help())
@@ -75,19 +79,19 @@ impl fmt::Display for Problem {
             P::Code(isa) => write!(
                 f,
                 "{isa} instructions that call each other, not trace data; give the capture, and this \
-                 file with --image FILE@ADDRESS; with --protocol it is decoded as trace"
+                 file with {IMAGE} FILE@ADDRESS; with {PROTOCOL} it is decoded as trace"
             ),
             P::Text(what) => write!(
                 f,
                 "{what}, not trace data, and no dump of memory in a known form (GDB, OpenOCD, U-Boot, \
                  J-Link, xxd, hexdump, od, arrays, records); give the file that the text was made \
-                 from, or a dump with addresses, as of `xxd` or `od -t x1`; with --protocol it is \
+                 from, or a dump with addresses, as of `xxd` or `od -t x1`; with {PROTOCOL} it is \
                  decoded as trace"
             ),
             P::Log(format) => write!(
                 f,
                 "text, not trace data: it is an execution log ({format}); `tracewright log info` \
-                 describes it, `tracewright encode --log` makes trace of it, and `tracewright compare` \
+                 describes it, `tracewright encode {LOG}` makes trace of it, and `tracewright compare` \
                  compares a capture with it"
             ),
             P::Converted(conversion) => write!(f, "{conversion}"),
@@ -98,7 +102,7 @@ impl fmt::Display for Problem {
             P::Undetected(bytes) => write!(
                 f,
                 "no framing and protocol explains its first {bytes} bytes as trace; give what is \
-                 known (--framing, --protocol NAME --config NAME=VALUE), or check that the file is a \
+                 known ({FRAMING}, {PROTOCOL} NAME {REGISTER} NAME=VALUE), or check that the file is a \
                  trace buffer"
             ),
             P::Unwritten(bytes, filling) => write!(
@@ -107,9 +111,10 @@ impl fmt::Display for Problem {
                  which no trace was written; check that tracing was enabled, and which memory was \
                  read"
             ),
-            P::NeedsProtocol => f.write_str(
+            P::NeedsProtocol => write!(
+                f,
                 "not a known capture format; for raw trace data give the protocol and its registers \
-                 (--protocol NAME --config NAME=VALUE), otherwise give a snapshot",
+                 ({PROTOCOL} NAME {REGISTER} NAME=VALUE), otherwise give a snapshot",
             ),
             P::Toml(what) | P::Reception(what) | P::Parameter(what) | P::Memory(what) => f.write_str(what),
             P::Levels(why) => {
@@ -210,7 +215,7 @@ impl fmt::Display for Problem {
                     .chain(others)
                     .map(|name| match snapshot {
                         true => format!("`{name}=VALUE`"),
-                        false => format!("--config {name}=VALUE"),
+                        false => format!("{REGISTER} {name}=VALUE"),
                     })
                     .collect();
                 write!(f, "; add {}", add.join(" "))
@@ -242,7 +247,7 @@ impl fmt::Display for Problem {
             P::DumpUnreadable { file, reason } => write!(
                 f,
                 "cannot read {}, so its memory is missing: {reason}; copy the file there or give \
-                 it with --image",
+                 it with {IMAGE}",
                 file_name(file)
             ),
             P::DumpEmpty(file) => {
@@ -271,7 +276,7 @@ impl fmt::Display for Problem {
             ),
             P::DumpElf(file) => write!(
                 f,
-                "{file} is an ELF file, mapped as raw memory; give it with --image instead"
+                "{file} is an ELF file, mapped as raw memory; give it with {IMAGE} instead"
             ),
             P::DumpNoKey(key) => {
                 write!(f, "key `{key}` is missing, so its memory is missing; add it")
@@ -310,7 +315,7 @@ impl fmt::Display for Problem {
             P::UnknownFormat(word) => write!(
                 f,
                 "unknown format `{word}`; expected coresight, source_data, dstream_coresight or \
-                 encapsulated; correct it or give --framing"
+                 encapsulated; correct it or give {FRAMING}"
             ),
             P::NoSuchBuffer(name) => {
                 write!(f, "unknown buffer `{name}`; correct the name or add the buffer")

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tracewright_base::Invalid;
+use tracewright_base::remedy::PIPES;
 
 use crate::Bytes;
 use crate::access::Access;
@@ -153,7 +154,7 @@ impl OpenFiles {
                 Ok((Bytes::default(), Some(Pipe::new(path))))
             }
             Ok(about) if about.kind == FileKind::Pipe => {
-                Err("it is a named pipe, which is read with --pipes only".into())
+                Err(format!("it is a named pipe, which is read with {PIPES} only"))
             }
             _ => Ok((self.trace_file(path)?, None)),
         }

@@ -423,13 +423,13 @@ pub struct Conversion {
     /// What the file is, and which part of it is read.
     pub what: String,
     /// What a user can do, where all memory of a processor is read.
-    pub help: Option<&'static str>,
+    pub help: Option<String>,
 }
 
 impl fmt::Display for Conversion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.what)?;
-        self.help.map_or(Ok(()), |help| write!(f, "; {help}"))
+        self.help.as_ref().map_or(Ok(()), |help| write!(f, "; {help}"))
     }
 }
 

@@ -30,7 +30,7 @@ impl Contradictions {
         jobs: &Jobs,
     ) -> Result<Contradictions, Fail> {
         let mut found = Contradictions::default();
-        let buffers = input.buffers.iter().map(|&buffer| &input.capture.buffers[buffer]);
+        let buffers = input.buffers.iter().map(|&buffer| &input.capture().buffers[buffer]);
         if buffers.clone().any(|buffer| buffer.is_piped()) {
             return Ok(found);
         }

@@ -2,10 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use tracewright::Listener;
-use tracewright::capture::{Buffer, Kind, read_file};
-use tracewright::decode::{Fork, Plan, Session};
-use tracewright::index::{Index, IndexedBuffer, Subject, Window, window};
+use tracewright::capture::{Kind, read_file};
+use tracewright::decode::Plan;
+use tracewright::index::{Index, Window};
 use tracewright::views::instructions::Parts;
 
 use crate::args::{UseIndexArgs, WindowArgs};
@@ -17,7 +16,7 @@ use crate::message;
 /// The index file beside the capture at `path`: that of its folder, or of the file.
 pub fn beside(input: &Input, path: &Path) -> PathBuf {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let path = match (input.capture.kind, path.parent()) {
+    let path = match (input.capture().kind, path.parent()) {
         (Kind::Snapshot | Kind::Folder, Some(folder)) if !path.is_dir() => folder.to_owned(),
         _ => path,
     };
@@ -31,19 +30,14 @@ pub fn beside(input: &Input, path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// What an index of `input` is made of.
-pub fn subject(input: &Input) -> Subject<'_> {
-    Subject { capture: &input.capture, memory: &input.memory, options: &input.options }
-}
-
 /// Whether a selected buffer is a pipe.
 pub fn is_piped(input: &Input) -> bool {
-    input.buffers.iter().any(|&buffer| input.capture.buffers[buffer].is_piped())
+    input.buffers.iter().any(|&buffer| input.capture().buffers[buffer].is_piped())
 }
 
 /// The plans of the selected buffers.
 pub fn plans(input: &Input) -> Vec<Plan> {
-    input.buffers.iter().map(|&buffer| input.job(buffer).plan).collect()
+    input.buffers.iter().map(|&buffer| input.job(buffer).plan.clone()).collect()
 }
 
 /// The path of the index of `args`, or of the one beside the capture; `None` where none is used.
@@ -73,7 +67,7 @@ pub fn open(input: &Input, args: &UseIndexArgs) -> Result<Option<Index>, Fail> {
         }
     };
     let index = Index::read(bytes).and_then(|index| {
-        subject(input).check(&index, &plans(input))?;
+        input.trace.subject().check(&index, &plans(input))?;
         Ok(index)
     });
     match index {
@@ -101,7 +95,8 @@ pub fn open(input: &Input, args: &UseIndexArgs) -> Result<Option<Index>, Fail> {
 pub struct Selected {
     /// What is inside.
     pub window: Window,
-    index: Option<Index>,
+    /// An index, with which decoding begins near it.
+    pub index: Option<Index>,
 }
 
 impl Selected {
@@ -147,31 +142,5 @@ impl Selected {
     /// Where the parts of ranges are noted.
     pub fn parts(&self) -> Option<Parts> {
         self.window.instruction.as_ref().map(|_| Parts::default())
-    }
-
-    /// Decodes the part for `listener`. `parts` receives which instructions of each range are
-    /// inside, before the range.
-    pub fn run<L: Listener + Fork>(
-        &self,
-        session: Session,
-        buffer: &Buffer,
-        listener: L,
-        parts: Option<&Parts>,
-        mut write: impl FnMut(L::Output) -> bool,
-    ) -> Result<L, Fail> {
-        let index = self.index.as_ref();
-        let index = index.and_then(|i| i.buffers().iter().find(|b| b.name() == buffer.name));
-        let mut begin = |skipped, shown| {
-            if let Some(parts) = parts {
-                parts.set(skipped, shown);
-            }
-        };
-        let done =
-            window::run(session, buffer, &self.window, index, listener, &mut begin, &mut write)
-                .map_err(|error| Fail::read(&buffer.name, &error))?;
-        if let Some(damage) = index.and_then(IndexedBuffer::damage) {
-            message::line(&format!("note: the index is not used: {damage}"));
-        }
-        Ok(done)
     }
 }

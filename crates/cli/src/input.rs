@@ -12,15 +12,14 @@ use tracewright::capture::{
     Access, Buffer, Dump, Format, Found, Kind, OpenError, Pipe, Problem, may_be_converted, perf,
     probe, probe_pipe,
 };
-use tracewright::decode::detect::complete::complete;
 use tracewright::decode::detect::{Candidate, HEAD, alignment};
 use tracewright::decode::raw::{self, RawTrace};
-use tracewright::decode::{Caches, Memory, Options, Plan, Session, Tally};
+use tracewright::decode::{Caches, Options, Plan, Session, Tally};
 use tracewright::frames::{Framing, Numbering};
 use tracewright::image::OpcodeCheck;
 use tracewright::views::explain::Decoded;
 use tracewright::views::{LineTable, Source, json};
-use tracewright::{Capture, Files};
+use tracewright::{Capture, Files, Trace, read_raw};
 
 use crate::args::{
     AlignArg, FramingArg, HowArgs, InputArgs, SearchArgs, SourceArgs, image_sources,
@@ -33,10 +32,10 @@ use crate::{hardware, message};
 pub struct Input {
     /// The path that the user gave.
     pub path: PathBuf,
-    pub capture: Capture,
+    /// The capture, and how each of its buffers is decoded.
+    pub trace: Trace,
+    /// The selected buffers.
     pub buffers: Vec<usize>,
-    pub memory: Memory,
-    pub options: Options,
     /// What was inferred, one text per line.
     pub notes: Vec<String>,
     /// What was detected of raw trace data without a description.
@@ -47,8 +46,6 @@ pub struct Input {
     pub inputs: Inputs,
     /// The functions of its programs, once they are needed.
     code: OnceLock<Code>,
-    /// The source lines that are shown with the names of functions.
-    lines: Option<Arc<LineTable>>,
 }
 
 /// Program memory of the command line.
@@ -62,7 +59,7 @@ impl Input {
     /// Opens the capture of the command line for decoding.
     pub fn open(args: &InputArgs, how: Option<&HowArgs>) -> Result<Input, Fail> {
         let input = Input::inspect(args, how)?;
-        if input.buffers.is_empty() && input.capture.kind != Kind::Perf {
+        if input.buffers.is_empty() && input.capture().kind != Kind::Perf {
             return Err(Fail::input(
                 args.path(),
                 "there is no trace in this capture, no buffer could be read; `tracewright info` lists the \
@@ -95,7 +92,7 @@ impl Input {
         });
         let images = Images { files: &args.images, memory: Vec::new() };
         let mut input = Input::read_as(args.path(), &args.sources, images, how, levels)?;
-        input.buffers = buffers(&input.capture, args)?;
+        input.buffers = buffers(input.capture(), args)?;
         Ok(input)
     }
 
@@ -143,19 +140,7 @@ impl Input {
             found @ (Found::Snapshot(_) | Found::Folder(_) | Found::Perf)
                 if described_by(args).is_some() =>
             {
-                let option = described_by(args).unwrap_or_default();
-                let name = match found {
-                    Found::Perf => "a perf.data file",
-                    Found::Snapshot(_) => "a snapshot",
-                    _ => "a folder with a capture.toml",
-                };
-                return Err(Fail::input(
-                    path,
-                    &format!(
-                        "{name}: {option} is for raw trace data, and this capture records its \
-                         protocols; remove {option}"
-                    ),
-                ));
+                return Err(not_raw(path, &found, described_by(args).unwrap_or_default()));
             }
             Found::Perf if args.protocols.is_empty() => match whole {
                 Some(pipe) => perf::open_pipe(path, pipe, &args.search.search()?)?,
@@ -176,7 +161,7 @@ impl Input {
             }
             _ => {
                 described = true;
-                let mut raw = RawTrace {
+                let raw = RawTrace {
                     units: args.protocols.clone(),
                     registers: args.registers.clone(),
                     parameters: args.params.clone(),
@@ -195,26 +180,13 @@ impl Input {
                     Some(AlignArg::At(at)) => Some(at),
                     Some(AlignArg::Auto) | None => None,
                 };
-                let without = raw.units.is_empty();
-                let detection = complete(path, &mut raw, &programs, align, &mut notes)?;
-                if without {
-                    found = detection.and_then(|detection| detection.best().cloned());
-                }
-                port = raw.framing.of_port();
-                raw::capture(path, &raw, &mut notes)?
+                let read = read_raw(path, raw, &programs, align)?;
+                (found, port) = (read.detected, read.port);
+                notes.extend(read.notes);
+                read.capture
             }
         };
-        let SearchArgs { symfs, binaries, guest_kernel, guest_symfs, assume_module_layout } =
-            &args.search;
-        let folders = [symfs, guest_kernel, guest_symfs].into_iter().any(Option::is_some);
-        let search = folders || !binaries.is_empty() || *assume_module_layout;
-        if capture.kind != Kind::Perf && search {
-            notes.push(format!(
-                "{}: --symfs, --binary, --guest-kernel, --guest-symfs and \
-                 --assume-module-layout are for perf.data, and are not used; --image adds the program of another capture",
-                path.display()
-            ));
-        }
+        notes.extend(unused_search(&capture, path, &args.search));
         if !described {
             skip(&mut capture, path, args)?;
         }
@@ -228,33 +200,22 @@ impl Input {
         if args.framing == FramingArg::Encapsulated {
             capture.buffers.iter_mut().for_each(|buffer| buffer.format = Format::Encapsulated);
         }
-        let options = Options {
-            ids: args.ids.clone(),
-            framing: args.framing.chosen().or(port),
-            numbering: Numbering::Capture,
-            check_opcodes: match how.is_some_and(|how| how.check_opcodes) {
-                true => OpcodeCheck::Undefined,
-                false => OpcodeCheck::default(),
-            },
-            split_source_ranges: how.is_some_and(|how| how.split_source_ranges),
-            assume_synced: args.assume_synced,
-            max_expansion: how.map_or(MAX_EXPANSION, |how| how.limits.max_expansion),
-        };
+        let options = options(args, how, port);
         let inputs = Inputs::of_capture(&capture)
             .file(Some(path))
             .file(args.params.as_deref())
             .images(images);
         // Whatever the verb prints, and how many captures it reads.
         inputs.refuse(None)?;
-        let path = path.to_owned();
-        Ok(Input { path, options, notes, detected: found, inputs, ..Input::all(capture) })
+        let (path, trace) = (path.to_owned(), Trace::decoded_with(capture, options));
+        Ok(Input { path, notes, detected: found, inputs, ..Input::all(trace) })
     }
 
     /// Selects the first buffer where `args` select none, as OpenCSD does. Prints how many others
     /// there are.
     pub fn first_buffer(&mut self, args: &InputArgs) {
         // Each buffer of a perf.data file is a part of one recording.
-        let every = args.all_buffers || self.capture.kind == Kind::Perf;
+        let every = args.all_buffers || self.capture().kind == Kind::Perf;
         if every || args.source.is_some() || self.buffers.len() < 2 {
             return;
         }
@@ -267,20 +228,35 @@ impl Input {
     }
 
     /// All buffers of `capture`, with the default options.
-    pub fn all(capture: Capture) -> Input {
+    pub fn of(capture: Capture) -> Input {
+        let options = Options { split_source_ranges: false, ..Options::default() };
+        Input::all(Trace::decoded_with(capture, options))
+    }
+
+    /// All buffers of `trace`.
+    fn all(trace: Trace) -> Input {
         Input {
-            path: capture.path.clone(),
-            buffers: (0..capture.buffers.len()).collect(),
-            memory: Memory::new(&capture),
-            capture,
-            options: Options { split_source_ranges: false, ..Options::default() },
+            path: trace.capture().path.clone(),
+            buffers: (0..trace.capture().buffers.len()).collect(),
+            trace,
             notes: Vec::new(),
             detected: None,
             contradicted: AtomicBool::new(false),
             inputs: Inputs::default(),
             code: OnceLock::new(),
-            lines: None,
         }
+    }
+
+    /// The capture.
+    pub fn capture(&self) -> &Capture {
+        self.trace.capture()
+    }
+
+    /// Decodes with other options.
+    pub fn change(&mut self, change: impl FnOnce(&mut Options)) {
+        let mut options = self.trace.options().clone();
+        change(&mut options);
+        self.trace.set_options(options);
     }
 
     /// Shows source lines with the names of functions where they are `wanted`.
@@ -288,22 +264,17 @@ impl Input {
         if !wanted {
             return;
         }
-        let table = LineTable::of_capture(&self.capture);
+        let table = LineTable::of_capture(self.capture());
         if table.is_empty() {
             message::line("note: --lines: no program image has DWARF with source lines");
         }
-        self.lines = Some(Arc::new(table));
+        self.trace.show_lines(&Arc::new(table));
     }
 
-    /// A buffer with its sources, for decoding.
-    pub fn job(&self, buffer: usize) -> Job<'_> {
-        let plan = Plan::new(&self.capture, buffer, &self.options)
-            .unwrap_or_else(|| Plan::with_sources(buffer, Framing::Raw, Vec::new()));
-        let mut sources = Source::all(&self.capture, &plan, &self.memory);
-        if let Some(lines) = &self.lines {
-            sources.iter_mut().for_each(|source| source.show_lines(lines));
-        }
-        Job { input: self, buffer: &self.capture.buffers[buffer], plan, sources }
+    /// A buffer with its sources, for decoding. Each buffer of a capture has a plan.
+    pub fn job(&self, number: usize) -> Job<'_> {
+        let (buffer, plan) = (&self.capture().buffers[number], &self.trace.plans()[number]);
+        Job { input: self, buffer, plan, sources: self.trace.sources_of(number) }
     }
 }
 
@@ -314,13 +285,13 @@ impl Input {
         let outside = |problem: &Problem| {
             matches!(problem, Problem::Outside(_) | Problem::OutsideDescription(_))
         };
-        let outside = self.capture.notes.iter().find(|note| outside(&note.problem));
+        let outside = self.capture().notes.iter().find(|note| outside(&note.problem));
         if let Some(note) = outside.filter(|_| strict) {
             return Err(Fail::refused(note));
         }
-        let no_file = |&buffer: &usize| self.capture.buffers[buffer].files.is_empty();
+        let no_file = |&buffer: &usize| self.capture().buffers[buffer].files.is_empty();
         if !self.buffers.is_empty() && self.buffers.iter().all(no_file) {
-            let empty = |&buffer: &usize| self.capture.buffers[buffer].sink.is_some();
+            let empty = |&buffer: &usize| self.capture().buffers[buffer].sink.is_some();
             let why = match self.buffers.iter().all(empty) {
                 true => {
                     "nothing can be decoded, as by the registers of the trace buffer nothing was \
@@ -331,7 +302,7 @@ impl Input {
                      the files"
                 }
             };
-            return Err(Fail::input(&self.capture.path, why));
+            return Err(Fail::input(&self.capture().path, why));
         }
         Ok(())
     }
@@ -343,12 +314,12 @@ impl Input {
 
     /// Whether the selected buffers have bytes. A pipe may have.
     pub fn has_trace(&self) -> bool {
-        self.buffers.iter().any(|&buffer| self.capture.buffers[buffer].size() != Some(0))
+        self.buffers.iter().any(|&buffer| self.capture().buffers[buffer].size() != Some(0))
     }
 
     /// Whether no file of the capture changed since it was opened. Prints the files that did.
     pub fn is_unchanged(&self) -> bool {
-        let changed = self.capture.changed();
+        let changed = self.capture().changed();
         changed.iter().for_each(|note| message::line(&format!("tracewright: {note}")));
         changed.is_empty()
     }
@@ -358,7 +329,7 @@ impl Input {
         let mut plans = self.buffers.iter().map(|&buffer| self.job(buffer).plan);
         if !self.buffers.is_empty() && plans.all(|plan| plan.sources.is_empty()) {
             return Err(Fail::input(
-                &self.capture.path,
+                &self.capture().path,
                 "nothing can be decoded, as no source is complete; the notes list what is missing",
             ));
         }
@@ -370,40 +341,39 @@ impl Input {
 pub struct Job<'a> {
     input: &'a Input,
     pub buffer: &'a Buffer,
-    pub plan: Plan,
-    pub sources: Vec<Source>,
+    pub plan: &'a Plan,
+    pub sources: &'a [Source],
 }
 
-impl Job<'_> {
+impl<'a> Job<'a> {
     /// A session in its initial state.
     pub fn session(&self) -> Result<Session, Fail> {
-        let Input { capture, memory, options, .. } = self.input;
-        Ok(Session::new(capture, &self.plan, memory, options)?)
+        Ok(self.trace().session(self.plan)?)
+    }
+
+    /// As [`session`](Job::session), with the caches of another session of the same input.
+    pub fn session_with(&self, caches: Caches) -> Result<Session, Fail> {
+        Ok(self.trace().session_with(self.plan, caches)?)
+    }
+
+    /// The trace of the buffer.
+    pub fn trace(&self) -> &'a Trace {
+        &self.input.trace
+    }
+
+    /// The capture of the buffer.
+    pub fn capture(&self) -> &'a Capture {
+        self.input.capture()
     }
 
     /// The line of the buffer in JSON.
     pub fn json(&self) -> String {
-        json::buffer(&self.plan, &self.sources, &self.buffer.name, self.buffer.size())
-    }
-
-    /// The options of decoding.
-    pub fn options(&self) -> &Options {
-        &self.input.options
-    }
-
-    /// The program memory of the capture.
-    pub fn memory(&self) -> &Memory {
-        &self.input.memory
-    }
-
-    /// The capture of the buffer.
-    pub fn capture(&self) -> &Capture {
-        &self.input.capture
+        json::buffer(self.plan, self.sources, &self.buffer.name, self.buffer.size())
     }
 
     /// The functions that the sources execute.
     pub fn code(&self) -> Code {
-        let all = self.input.code.get_or_init(|| Code::of_capture(&self.input.capture));
+        let all = self.input.code.get_or_init(|| Code::of_capture(self.input.capture()));
         all.with_programs(self.sources.iter().map(|source| source.program.clone()))
     }
 
@@ -416,17 +386,56 @@ impl Job<'_> {
         thread_names(&sources, threads)
     }
 
-    /// As [`session`](Job::session), with the caches of another session of the same input.
-    pub fn session_with(&self, caches: Caches) -> Result<Session, Fail> {
-        let Input { capture, memory, options, .. } = self.input;
-        Ok(Session::with_caches(capture, &self.plan, memory, options, caches)?)
-    }
-
     /// The result of decoding, for its summary.
     pub fn decoded<'b>(&'b self, tally: &'b Tally) -> Decoded<'b> {
-        let Input { capture, memory, options, .. } = self.input;
-        Decoded { capture, plan: &self.plan, sources: &self.sources, memory, options, tally }
+        let Job { input: Input { trace, .. }, plan, sources, .. } = *self;
+        let (capture, memory, options) = (trace.capture(), trace.memory(), trace.options());
+        Decoded { capture, plan, sources, memory, options, tally }
     }
+}
+
+/// The options of decoding. `port` is the framing of a trace port.
+fn options(args: &SourceArgs, how: Option<&HowArgs>, port: Option<Framing>) -> Options {
+    Options {
+        ids: args.ids.clone(),
+        framing: args.framing.chosen().or(port),
+        numbering: Numbering::Capture,
+        check_opcodes: match how.is_some_and(|how| how.check_opcodes) {
+            true => OpcodeCheck::Undefined,
+            false => OpcodeCheck::default(),
+        },
+        split_source_ranges: how.is_some_and(|how| how.split_source_ranges),
+        assume_synced: args.assume_synced,
+        max_expansion: how.map_or(MAX_EXPANSION, |how| how.limits.max_expansion),
+    }
+}
+
+/// The error of an option for raw trace data with a capture that records its protocols.
+fn not_raw(path: &Path, found: &Found, option: &str) -> Fail {
+    let name = match found {
+        Found::Perf => "a perf.data file",
+        Found::Snapshot(_) => "a snapshot",
+        _ => "a folder with a capture.toml",
+    };
+    let what = format!(
+        "{name}: {option} is for raw trace data, and this capture records its protocols; remove \
+         {option}"
+    );
+    Fail::input(path, &what)
+}
+
+/// The note on options for the files of a `perf.data` file with another capture.
+fn unused_search(capture: &Capture, path: &Path, args: &SearchArgs) -> Option<String> {
+    let SearchArgs { symfs, binaries, guest_kernel, guest_symfs, assume_module_layout } = args;
+    let folders = [symfs, guest_kernel, guest_symfs].into_iter().any(Option::is_some);
+    let search = folders || !binaries.is_empty() || *assume_module_layout;
+    (capture.kind != Kind::Perf && search).then(|| {
+        format!(
+            "{}: --symfs, --binary, --guest-kernel, --guest-symfs and --assume-module-layout are for \
+             perf.data, and are not used; --image adds the program of another capture",
+            path.display()
+        )
+    })
 }
 
 /// Whether the file at `path` is a recording of SWO by a logic analyser, whose bytes may have the

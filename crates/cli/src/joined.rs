@@ -3,11 +3,10 @@
 use std::path::Path;
 
 use tracewright::Listener;
-use tracewright::analysis::stacks::{StackCounts, Stacks, Visitor};
-use tracewright::analysis::{self, Code};
-use tracewright::decode::ordered::{self, Part};
-use tracewright::decode::{Fork, Jobs, Tally};
-use tracewright::joined::{self, Joined, JoinedBuffers, OpenBuffer};
+use tracewright::analysis::Code;
+use tracewright::analysis::stacks::{Part, StackCounts, Stacks, Visitor};
+use tracewright::decode::{Caches, Fork, Jobs, Tally};
+use tracewright::joined::{DecodeBuffers, Joined, JoinedBuffers, OpenBuffer, Taking};
 
 use crate::args::SwitchArgs;
 use crate::fail::Fail;
@@ -18,7 +17,7 @@ use crate::live;
 use crate::message;
 use crate::report;
 use crate::run::Runs;
-use crate::stacks::{self, Take};
+use crate::stacks;
 
 /// How the call stacks of a capture are found.
 pub struct Recipe<'a> {
@@ -51,7 +50,7 @@ type More<'a, V, O> = dyn FnMut(&mut V, Option<(usize, O)>) -> Result<bool, Fail
 /// How the buffers of `input` continue each other, where it records their threads. Prints what is
 /// not known of them.
 pub fn of<'a>(input: &'a Input, recipe: &Recipe<'_>) -> Option<JoinedBuffers<'a>> {
-    let mut joined = JoinedBuffers::new(&input.capture, &input.buffers)?;
+    let mut joined = JoinedBuffers::new(input.capture(), &input.buffers)?;
     if joined.by_time && (recipe.committed || recipe.selected.is_some()) {
         (joined.by_time, joined.shared) = (false, false);
     }
@@ -80,14 +79,14 @@ pub fn run<V: Visitor, L: Listener + Fork + Send>(
     joined: &JoinedBuffers<'_>,
     recipe: &Recipe<'_>,
     visitor: impl FnOnce(&Code) -> V,
-    (frames, take): (bool, Take<V>),
+    taking: &Taking<V>,
     listener: &(dyn Fn(&Job<'_>) -> L + Sync),
     more: &mut More<'_, V, L::Output>,
 ) -> Result<Found<V>, Fail> {
-    let code = Code::of_capture(&input.capture);
+    let code = Code::of_capture(input.capture());
     let switches = recipe.switches.numbers(&code, recipe.path)?;
     let targets = code.unwind_targets();
-    let sources = input.capture.sources.len();
+    let sources = input.capture().sources.len();
     let mut stacks = Stacks::joined(sources, visitor(&code), joined.shared)
         .with_switches(switches)
         .with_unwind_targets(targets);
@@ -99,37 +98,25 @@ pub fn run<V: Visitor, L: Listener + Fork + Send>(
         tallies: Vec::new(),
     };
     let mut stopped = false;
-    let more: &mut More<'_, V, L::Output> = &mut |visitor, output| {
+    let mut wanted = |visitor: &mut V, output| {
         let wanted = more(visitor, output)?;
         stopped |= !wanted;
-        Ok(wanted)
+        Ok::<bool, Fail>(wanted)
     };
-    if joined.by_time {
-        let open = |buffer, caches| {
-            let job = input.job(buffer);
-            Ok::<_, Fail>(OpenBuffer {
-                session: job.session_with(caches)?,
-                transfers: stacks::transfers(&job, &job.code(), false),
-                listener: listener(&job),
-                input: live::input_of(job.buffer),
-                name: job.buffer.name.clone(),
-                sources: joined.sources(&job.plan),
-            })
-        };
-        joined::by_time(&joined.series, &mut stacks, open, |visitor, found| match found {
-            Joined::Transfers => more(visitor, None),
-            Joined::Output(buffer, output) => more(visitor, Some((buffer, output))),
-            Joined::End(buffer, tally) => ended.add(buffer, tally).map(|()| true),
+    let decoder = Buffers { input, joined, runs: &runs, listener };
+    let decoded =
+        joined.decode(&decoder, &mut stacks, taking, &recipe.jobs, &mut |visitor, found| {
+            match found {
+                Joined::Transfers => wanted(visitor, None),
+                Joined::Output(buffer, output) => wanted(visitor, Some((buffer, output))),
+                Joined::End(buffer, tally) => ended.add(buffer, tally).map(|()| true),
+            }
         })?;
-    } else {
-        let how = How { input, joined, jobs: &recipe.jobs, runs: &runs, frames, take };
-        how.in_series(&mut stacks, listener, more, &mut ended)?;
-    }
-    if let Some(threads) = runs.refused() {
+    if let Some(threads) = runs.refused().or(decoded) {
         message::threads(recipe.jobs.count, threads);
     }
     stacks.finish();
-    more(&mut stacks.visitor, None)?;
+    wanted(&mut stacks.visitor, None)?;
     stacks::too_deep(&recipe.path.display().to_string(), &stacks.counts);
     let Ended { mut problems, tallies, .. } = ended;
     // What follows is not looked at.
@@ -137,133 +124,39 @@ pub fn run<V: Visitor, L: Listener + Fork + Send>(
     Ok(Found { visitor: stacks.visitor, code, counts: stacks.counts, problems, tallies })
 }
 
-/// A buffer of at most this many bytes is decoded on one thread, at the same time as others.
-const SMALL: u64 = 1 << 20;
-
-/// The parts of a buffer, each with the output of the other listener, and its counts.
-type Decoded<O> = Result<(Vec<(analysis::stacks::Part, O)>, Tally), Fail>;
-
-/// How buffers are decoded one after another.
-struct How<'a, V: Visitor> {
+/// Decodes the buffers of a capture.
+struct Buffers<'a, L> {
     input: &'a Input,
     joined: &'a JoinedBuffers<'a>,
-    jobs: &'a Jobs,
     runs: &'a Runs<'a>,
-    frames: bool,
-    take: Take<V>,
+    listener: &'a (dyn Fn(&Job<'_>) -> L + Sync),
 }
 
-impl<V: Visitor> How<'_, V> {
-    fn in_series<L: Listener + Fork + Send>(
-        &self,
-        stacks: &mut Stacks<V>,
-        listener: &(dyn Fn(&Job<'_>) -> L + Sync),
-        more: &mut More<'_, V, L::Output>,
-        ended: &mut Ended<'_>,
-    ) -> Result<(), Fail> {
-        let all: Vec<usize> = self.joined.series.iter().flatten().copied().collect();
-        let size = |buffer: &usize| self.input.capture.buffers[*buffer].size();
-        let small = |buffer: &usize| size(buffer).is_some_and(|size| size <= SMALL);
-        let several = self.jobs.count > 1 && all.len() > 1;
-        for part in all.chunk_by(|a, b| several && small(a) && small(b)) {
-            // So the results that wait are few.
-            for batch in part.chunks(2 * self.jobs.count.max(1)) {
-                let wanted = match batch {
-                    &[buffer] => self.one(buffer, stacks, listener, more, ended)?,
-                    _ => self.at_once(batch, stacks, listener, more, ended)?,
-                };
-                if !wanted {
-                    return Ok(());
-                }
-            }
-        }
-        Ok(())
+impl<L: Listener + Fork + Send> DecodeBuffers<L> for Buffers<'_, L> {
+    type Error = Fail;
+
+    fn open(&self, buffer: usize, frames: bool, caches: Caches) -> Result<OpenBuffer<L>, Fail> {
+        let job = self.input.job(buffer);
+        Ok(OpenBuffer {
+            session: job.session_with(caches)?,
+            transfers: stacks::transfers(&job, &job.code(), frames),
+            listener: (self.listener)(&job),
+            input: live::input_of(job.buffer),
+            name: job.buffer.name.clone(),
+            sources: self.joined.sources(job.plan),
+        })
     }
 
-    /// Decodes a buffer. Returns whether more is wanted.
-    fn one<L: Listener + Fork + Send>(
+    fn decode(
         &self,
         buffer: usize,
-        stacks: &mut Stacks<V>,
-        listener: &dyn Fn(&Job<'_>) -> L,
-        more: &mut More<'_, V, L::Output>,
-        ended: &mut Ended<'_>,
-    ) -> Result<bool, Fail> {
-        let job = self.input.job(buffer);
-        stacks.begin_buffer(&self.joined.sources(&job.plan));
-        let both = (stacks::transfers(&job, &job.code(), self.frames), listener(&job));
-        let options = self.runs.options(self.jobs.clone());
-        let mut done = Ok(true);
-        let tally = stacks::decode(&job, job.session()?, &options, both, |(part, output)| {
-            done = self.take(stacks, &part, Some((buffer, output)), more);
-            matches!(done, Ok(true))
-        })?;
-        let wanted = done?;
-        ended.add(buffer, tally)?;
-        Ok(wanted)
-    }
-
-    /// Decodes buffers at the same time. Returns whether more is wanted.
-    fn at_once<L: Listener + Fork + Send>(
-        &self,
-        buffers: &[usize],
-        stacks: &mut Stacks<V>,
-        listener: &(dyn Fn(&Job<'_>) -> L + Sync),
-        more: &mut More<'_, V, L::Output>,
-        ended: &mut Ended<'_>,
-    ) -> Result<bool, Fail> {
-        let work =
-            |_: usize, &buffer: &usize, _: &mut dyn FnMut(Vec<u8>) -> bool| -> Decoded<L::Output> {
-                let job = self.input.job(buffer);
-                let both = (stacks::transfers(&job, &job.code(), self.frames), listener(&job));
-                let options = self.runs.options(Jobs { count: 1, ..self.jobs.clone() });
-                let mut parts = Vec::new();
-                let tally = stacks::decode(&job, job.session()?, &options, both, |part| {
-                    parts.push(part);
-                    true
-                })?;
-                Ok((parts, tally))
-            };
-        let mut result = Ok(true);
-        let mut receive = |n: usize, found: Part<Decoded<L::Output>>| -> Result<bool, Fail> {
-            let (Part::Done(found), Some(&buffer)) = (found, buffers.get(n)) else {
-                return Ok(true);
-            };
-            let (parts, tally) = found?;
-            stacks.begin_buffer(&self.joined.sources(&self.input.job(buffer).plan));
-            for (part, output) in parts {
-                if !self.take(stacks, &part, Some((buffer, output)), more)? {
-                    return Ok(false);
-                }
-            }
-            ended.add(buffer, tally)?;
-            Ok(true)
-        };
-        let refused = ordered::each(self.jobs.count, buffers, work, |n, found| {
-            result = receive(n, found);
-            matches!(result, Ok(true))
-        });
-        if let Some(threads) = refused {
-            message::threads(self.jobs.count, threads);
-        }
-        result
-    }
-
-    /// Adds a part of a buffer. Returns whether more is wanted.
-    fn take<O>(
-        &self,
-        stacks: &mut Stacks<V>,
-        part: &analysis::stacks::Part,
-        output: Option<(usize, O)>,
-        more: &mut More<'_, V, O>,
-    ) -> Result<bool, Fail> {
-        let mut done = Ok(true);
-        let wanted = (self.take)(stacks, part, &mut |visitor| {
-            done = more(visitor, None);
-            matches!(done, Ok(true))
-        });
-        done?;
-        if wanted { more(&mut stacks.visitor, output) } else { Ok(false) }
+        open: OpenBuffer<L>,
+        jobs: Jobs,
+        write: &mut dyn FnMut((Part, L::Output)) -> bool,
+    ) -> Result<(Tally, Caches), Fail> {
+        let OpenBuffer { session, transfers, listener, mut input, .. } = open;
+        let (job, options) = (self.input.job(buffer), self.runs.options(jobs));
+        stacks::decode(&job, (session, &mut *input), &options, (transfers, listener), write)
     }
 }
 

@@ -30,7 +30,7 @@ use crate::select;
 
 /// The contents of a listing.
 #[derive(Clone, Copy, Debug)]
-pub struct What {
+pub struct Contents {
     /// The verb of the command line.
     pub verb: &'static str,
     /// The contents in OpenCSD's format.
@@ -43,7 +43,7 @@ pub struct What {
 
 /// Lists the buffers of `input`. Returns whether the command succeeds.
 pub fn list(
-    what: What,
+    what: Contents,
     mut input: Input,
     committed: bool,
     jobs: &Jobs,
@@ -52,10 +52,12 @@ pub fn list(
     select: &SelectArgs,
 ) -> Result<bool, Fail> {
     if args.format == Format::Opencsd {
-        input.options.numbering = Numbering::Opencsd;
-        if input.options.check_opcodes == OpcodeCheck::default() {
-            input.options.check_opcodes = OpcodeCheck::Off;
-        }
+        input.change(|options| {
+            options.numbering = Numbering::Opencsd;
+            if options.check_opcodes == OpcodeCheck::default() {
+                options.check_opcodes = OpcodeCheck::Off;
+            }
+        });
     }
     report::notes(&input);
     input.readable(args.outcome.strict)?;
@@ -103,7 +105,7 @@ pub fn list(
 
 /// How buffers are listed.
 struct Lister<'a> {
-    what: What,
+    what: Contents,
     args: &'a OutputArgs,
     select: &'a SelectArgs,
     /// The number of buffers.
@@ -153,7 +155,7 @@ impl Lister<'_> {
                 let tally = list_entries(job, bytes, options, view, &mut stats, write)?;
                 // The summary has the counts.
                 let stats = stats.take();
-                end = json::summary(&job.sources, &job.buffer.name, &tally, stats.as_ref());
+                end = json::summary(job.sources, &job.buffer.name, &tally, stats.as_ref());
                 tally
             }
             Format::None => decode(job, bytes, options, Nothing, &mut stats, |()| true)?.1,
@@ -167,7 +169,7 @@ impl Lister<'_> {
 
     fn text(&self, job: &Job<'_>) -> Result<text::Listing<Vec<u8>>, Fail> {
         let shown = text::Shown { colour: self.colour, ..self.what.text };
-        let (sources, len) = (job.sources.clone(), job.buffer.size());
+        let (sources, len) = (job.sources.to_vec(), job.buffer.size());
         let view = text::Listing::new(Vec::new(), sources, len, shown);
         Ok(view.with_filter(select::filter(self.select, job)?))
     }
@@ -176,8 +178,8 @@ impl Lister<'_> {
     fn json(&self, job: &Job<'_>) -> Result<json::Listing<Vec<u8>>, Fail> {
         let text::Shown { packets, elements, fields, .. } = self.what.text;
         let shown = json::Shown { packets, fields, elements };
-        let (name, len, sources) = (&job.buffer.name, job.buffer.size(), job.sources.clone());
-        let mut view = json::Listing::new(Vec::new(), &job.plan, sources, name, len, shown);
+        let (name, len, sources) = (&job.buffer.name, job.buffer.size(), job.sources.to_vec());
+        let mut view = json::Listing::new(Vec::new(), job.plan, sources, name, len, shown);
         view.take();
         Ok(view.with_filter(select::filter(self.select, job)?))
     }
@@ -187,7 +189,7 @@ impl Lister<'_> {
         job: &Job<'_>,
         view: L,
     ) -> Folded<Timed<L>> {
-        Folded::when(self.what.folded, &job.plan, Timed::when(self.timed, view))
+        Folded::when(self.what.folded, job.plan, Timed::when(self.timed, view))
     }
 }
 

@@ -17,6 +17,7 @@ mod listing;
 mod live;
 mod logs;
 mod message;
+mod options;
 mod output;
 mod programs;
 mod recordings;

@@ -5,10 +5,12 @@ use std::io::{self, Write};
 
 use tracewright::capture::plain;
 
+use crate::options;
+
 /// Prints a message of one line.
 pub fn line(text: &str) {
     // A message that cannot be printed is not an error of the command.
-    let _ = writeln!(io::stderr(), "{}", plain::line(text));
+    let _ = writeln!(io::stderr(), "{}", plain::line(&options::spelled(text)));
 }
 
 /// Prints that `threads` decode instead of `wanted`.
@@ -30,5 +32,5 @@ pub fn unordered(threads: usize) {
 
 /// Prints lines.
 pub fn lines(text: &str) {
-    let _ = write!(io::stderr(), "{}", plain::plain(text));
+    let _ = write!(io::stderr(), "{}", plain::plain(&options::spelled(text)));
 }

@@ -18,12 +18,12 @@ use crate::run::{self, Runs};
 
 /// The programs of a capture.
 fn of(input: &Input) -> Programs {
-    Programs::of_capture(&name(&input.path), &input.capture)
+    Programs::of_capture(&name(&input.path), input.capture())
 }
 
 /// The programs of a capture with this profile, and the executed memory without a file.
 pub fn of_profile(input: &Input, profile: &Profile) -> Programs {
-    let dumps = &input.capture.memory;
+    let dumps = &input.capture().memory;
     let modules = profile.modules.iter().flat_map(|((path, _), module)| {
         let is_file = |dump: &&Dump| dump.form == Form::Elf && dump.file == *path;
         let bias = dumps.iter().find(is_file).map_or(0, |dump| dump.address);
@@ -83,10 +83,10 @@ fn executed(input: &Input, jobs: &Jobs) -> Result<Vec<(u64, u64)>, Fail> {
 /// were executed; all of it for `None`.
 fn with_memory(input: &Input, executed: Option<&[(u64, u64)]>) -> Programs {
     let mut programs = of(input);
-    if input.capture.kind == Kind::Perf {
+    if input.capture().kind == Kind::Perf {
         return programs;
     }
-    let dumps = input.capture.memory.iter().filter(|dump| dump.form == Form::Raw);
+    let dumps = input.capture().memory.iter().filter(|dump| dump.form == Form::Raw);
     for dump in dumps {
         let Some(bytes) = &dump.bytes else { continue };
         let part = |&(start, size): &(u64, u64)| {

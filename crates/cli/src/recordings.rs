@@ -41,7 +41,7 @@ pub fn has_any(input: &Input) -> bool {
 /// Whether all sources of the selected buffers are ITMs and STMs: there are no instructions.
 pub fn only(input: &Input) -> bool {
     let jobs: Vec<Job<'_>> = input.buffers.iter().map(|&buffer| input.job(buffer)).collect();
-    let mut sources = jobs.iter().flat_map(|job| &job.sources).peekable();
+    let mut sources = jobs.iter().flat_map(|job| job.sources).peekable();
     sources.peek().is_some() && sources.all(is_itm)
 }
 
@@ -119,7 +119,7 @@ fn note_unused(signals: &Signals, seen: &BTreeSet<Origin>) {
 /// The ITMs and STMs of a buffer, with at most `limit` events each. Other sources are not decoded.
 pub fn of(job: &Job<'_>, signals: &Signals, limit: usize) -> Result<Vec<Recorded>, Fail> {
     let capture = job.capture();
-    let own = job.options();
+    let own = job.trace().options();
     if !job.sources.iter().any(is_itm) {
         note_unused(signals, &BTreeSet::new());
         return Ok(Vec::new());
@@ -146,7 +146,7 @@ pub fn of(job: &Job<'_>, signals: &Signals, limit: usize) -> Result<Vec<Recorded
     });
     let recordings = recordings.collect();
     let mut recorder = Recorder { recordings, origins: BTreeSet::new() };
-    let mut session = Session::new(capture, &plan, job.memory(), &options)?;
+    let mut session = Session::new(capture, &plan, job.trace().memory(), &options)?;
     let mut bytes = live::input_of(job.buffer);
     let mut block = Vec::new();
     loop {

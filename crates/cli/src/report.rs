@@ -25,7 +25,7 @@ pub fn notes(input: &Input) {
 /// Prints the problems of the capture, without those in its description that are not `shown`.
 pub fn notes_of(input: &Input, shown: &dyn Fn(&Note) -> bool) {
     if let Some(detected) = &input.detected {
-        let options = detected.description().options().join(" ");
+        let options = detected.description().line();
         line(&format!("note: no --protocol was given; detected: {}", detected.summary()));
         line(&format!("note: options with the same meaning: {options}"));
     }
@@ -39,9 +39,9 @@ pub fn notes_of(input: &Input, shown: &dyn Fn(&Note) -> bool) {
 
 /// The problems of the capture, without those in its description that are not `shown`.
 pub fn problems(input: &Input, shown: &dyn Fn(&Note) -> bool) -> Vec<String> {
-    let notes = input.capture.notes.iter();
+    let notes = input.capture().notes.iter();
     let notes = notes.filter(|note| note.severity() > Severity::Info && shown(note));
-    let memory = input.memory.problems.iter().map(ToString::to_string);
+    let memory = input.trace.memory().problems.iter().map(ToString::to_string);
     let notes = notes.map(ToString::to_string).chain(memory).chain(input.notes.iter().cloned());
     let mut all: Vec<String> = notes.collect();
     let mut printed = HashSet::new();
@@ -122,7 +122,7 @@ pub fn is_traced(input: &Input) -> bool {
 
 /// Prints that there is no trace.
 pub fn no_trace(input: &Input) {
-    let (what, help) = match input.capture.kind {
+    let (what, help) = match input.capture().kind {
         Kind::Perf => {
             ("no AUX record has bytes in the file", "`tracewright info` lists what was recorded")
         }
@@ -150,7 +150,7 @@ pub fn nothing_executed(input: &Input) {
 /// Prints that nothing is selected, and what there is to select.
 pub fn nothing_selected(input: &Input) {
     const MAX: usize = 4;
-    let buffers = input.buffers.iter().map(|&buffer| &input.capture.buffers[buffer]);
+    let buffers = input.buffers.iter().map(|&buffer| &input.capture().buffers[buffer]);
     let mut parts: Vec<String> = buffers
         .filter_map(|buffer| Some(format!("{} has offsets 0..{}", buffer.name, buffer.size()?)))
         .collect();

@@ -8,11 +8,13 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tracewright::Listener;
 use tracewright::capture::Buffer;
 use tracewright::decode::input::Input;
-use tracewright::decode::{Fork, Jobs, Merge, Merging, Session, Tally, parallel};
+use tracewright::decode::{Fork, Jobs, Session, Tally};
+use tracewright::run::{self, Ran, Selection};
 use tracewright::views::instructions::Parts;
 
 use crate::fail::Fail;
 use crate::index::Selected;
+use crate::message;
 
 /// Time before the progress is shown.
 const DELAY: Duration = Duration::from_secs(2);
@@ -74,48 +76,46 @@ impl<'a> Runs<'a> {
 /// Decodes `input`, the bytes of `buffer`, to `listener`, and returns the counts. `write` receives
 /// the output of the listener in order, and returns whether more is needed.
 pub fn run<L: Listener + Fork + Send>(
-    mut session: Session,
+    session: Session,
     buffer: &Buffer,
     input: &mut dyn Input,
     listener: L,
     options: &RunOptions<'_>,
-    mut write: impl FnMut(L::Output) -> bool,
+    write: impl FnMut(L::Output) -> bool,
 ) -> Result<(L, Tally), Fail> {
-    if let Some(selected) = options.selected {
-        let both = (listener, Merging(Tally::default()));
-        let mut tally = Tally::default();
-        let both = selected.run(session, buffer, both, options.parts, |(output, counts)| {
-            tally.merge(counts);
-            write(output)
-        })?;
-        return Ok((both.0, tally));
-    }
-    run_in(&mut session, buffer, input, listener, options, write)
+    let ran = run_whole(session, buffer, input, listener, options, write)?;
+    Ok((ran.listener, ran.tally))
 }
 
-/// As [`run`], of the whole buffer, with a session that may be used again.
-pub fn run_in<L: Listener + Fork + Send>(
-    session: &mut Session,
+/// As [`run`], with the caches of the session.
+pub fn run_whole<L: Listener + Fork + Send>(
+    session: Session,
     buffer: &Buffer,
     input: &mut dyn Input,
     listener: L,
     options: &RunOptions<'_>,
     mut write: impl FnMut(L::Output) -> bool,
-) -> Result<(L, Tally), Fail> {
-    let mut both = (listener, Merging(Tally::default()));
-    let mut tally = Tally::default();
-    let mut progress = Progress::new(buffer.size(), options.alone);
-    let read = parallel::run(session, input, &mut both, &options.jobs, |(output, counts), at| {
-        tally.merge(counts);
-        progress.update(at, &tally);
+) -> Result<Ran<L>, Fail> {
+    let mut progress = Progress::new(buffer.size(), options.alone && options.selected.is_none());
+    let selection = Selection {
+        window: options.selected.map(|selected| selected.window.clone()).unwrap_or_default(),
+        index: options.selected.and_then(|selected| selected.index.as_ref()),
+        parts: options.parts,
+        jobs: options.jobs.clone(),
+    };
+    let ran = run::run(session, buffer, input, &selection, listener, |output, at, tally| {
+        progress.update(at, tally);
         write(output)
     });
     progress.end();
-    let work = read.map_err(|error| Fail::read(&buffer.name, &error))?;
-    if let Some(threads) = work.refused {
+    let ran = ran.map_err(|error| Fail::read(&buffer.name, &error))?;
+    if let Some(threads) = ran.refused {
         options.refused.store(threads, Ordering::Relaxed);
     }
-    Ok((both.0, tally))
+    if let Some(damage) = &ran.damage {
+        message::line(&format!("note: the index is not used: {damage}"));
+    }
+    Ok(ran)
 }
 
 /// A progress bar on the terminal.

@@ -80,7 +80,7 @@ pub fn parse(text: &str) -> Result<Samples, Fail> {
 
 /// The system that was traced.
 pub fn linux(input: &Input) -> Result<&Linux, Fail> {
-    let linux = input.capture.linux.as_deref();
+    let linux = input.capture().linux.as_deref();
     linux.ok_or_else(|| Fail::input(&input.path, "only perf.data has the threads of samples"))
 }
 
@@ -120,7 +120,7 @@ pub fn each<R: Receiver>(
     for n in buffers {
         let job = input.job(n);
         let Some(part) = linux.parts.get(n) else { continue };
-        let planned = job.plan.sources.iter().zip(&job.sources);
+        let planned = job.plan.sources.iter().zip(job.sources);
         let traced = planned.map(|(planned, source)| Traced {
             source: source.clone(),
             cpu: linux.cpus.get(planned.source).copied().unwrap_or(0),

@@ -29,7 +29,7 @@ pub fn check(args: &SelectArgs, listed: Listed, input: &Input) -> Result<(), Fai
         let (mut any, mut found) = (false, false);
         for source in sources() {
             any = true;
-            found = !code(name, &source)?.is_empty();
+            found = !code(name, source)?.is_empty();
             if found {
                 break;
             }
@@ -76,7 +76,7 @@ pub fn filter(args: &SelectArgs, job: &Job<'_>) -> Result<Filter, Fail> {
     if !args.address.is_empty() || !args.function.is_empty() {
         let mut all = vec![args.address.clone(); job.sources.len()];
         for name in &args.function {
-            for (own, source) in all.iter_mut().zip(&job.sources) {
+            for (own, source) in all.iter_mut().zip(job.sources) {
                 own.extend(code(name, source)?);
             }
         }

@@ -8,15 +8,17 @@ use tracewright::analysis::stacks::{
 };
 use tracewright::analysis::{Code, Transfers};
 use tracewright::base::Waypoints;
-use tracewright::decode::{Fork, Merging, Session, Tally};
+use tracewright::decode::input::Input as Bytes;
+use tracewright::decode::{Caches, Fork, Merging, Session, Tally};
 use tracewright::image::CacheOptions;
+use tracewright::joined::Taking;
 
 use crate::fail::Fail;
 use crate::input::{Input, Job};
 use crate::listing;
 use crate::live;
 use crate::message;
-use crate::run::RunOptions;
+use crate::run::{self, RunOptions};
 
 /// No other listener: of a type that receives sums of ranges, as the transfers do.
 pub const NO_OTHER: Option<Merging<Tally>> = None;
@@ -44,38 +46,8 @@ pub fn run_joined<V: Join>(
     visitor: V,
 ) -> Result<(V, StackCounts, Tally), Fail> {
     let more = |_: &mut V, _| true;
-    run_how(job, options, code, switches, visitor, NO_OTHER, by_frames(), more)
+    run_how(job, options, code, switches, visitor, NO_OTHER, &Taking::by_frames(), more)
 }
-
-/// The frames of each part are taken, where their order does not matter.
-pub fn by_frames<V: Join>() -> (bool, Take<V>) {
-    let take: Take<V> = |stacks, part, _| {
-        stacks.part(part);
-        true
-    };
-    (true, take)
-}
-
-/// The transfers are taken in order.
-pub fn in_order<V: Visitor>() -> (bool, Take<V>) {
-    (false, |stacks, part, more| {
-        let mut transfers = part.transfers().peekable();
-        while transfers.peek().is_some() {
-            stacks.transfers(transfers.by_ref().take(PIECE));
-            if !more(&mut stacks.visitor) {
-                return false;
-            }
-        }
-        true
-    })
-}
-
-/// How a part of the trace is taken. The last argument is called after pieces of the part, and
-/// returns whether more is needed; so does the function.
-pub type Take<V> = fn(&mut Stacks<V>, &Part, &mut dyn FnMut(&mut V) -> bool) -> bool;
-
-/// Transfers between two calls of what takes the output of a visitor, so that it is not collected.
-const PIECE: usize = 1 << 12;
 
 /// As [`run`], with another listener. `more` receives its output, too.
 pub fn run_with<V: Visitor, L: Listener + Fork + Send>(
@@ -87,10 +59,9 @@ pub fn run_with<V: Visitor, L: Listener + Fork + Send>(
     listener: L,
     more: impl FnMut(&mut V, Option<L::Output>) -> bool,
 ) -> Result<(V, StackCounts, Tally), Fail> {
-    run_how(job, options, code, switches, visitor, listener, in_order(), more)
+    run_how(job, options, code, switches, visitor, listener, &Taking::in_order(), more)
 }
 
-/// `how`: whether the frames of each part are looked for, and what takes the parts.
 #[expect(clippy::too_many_arguments, reason = "those of its callers")]
 fn run_how<V: Visitor, L: Listener + Fork + Send>(
     job: &Job<'_>,
@@ -99,19 +70,19 @@ fn run_how<V: Visitor, L: Listener + Fork + Send>(
     switches: &[u32],
     visitor: V,
     listener: L,
-    (frames, take): (bool, Take<V>),
+    taking: &Taking<V>,
     mut more: impl FnMut(&mut V, Option<L::Output>) -> bool,
 ) -> Result<(V, StackCounts, Tally), Fail> {
-    let transfers = transfers(job, code, frames);
+    let transfers = transfers(job, code, taking.frames);
     let mut stacks = Stacks::new(job.sources.len(), visitor)
         .with_switches(switches.iter().copied())
         .with_unwind_targets(code.unwind_targets());
     let write = |(found, output): (Part, L::Output)| {
-        take(&mut stacks, &found, &mut |visitor| more(visitor, None))
+        (taking.take)(&mut stacks, &found, &mut |visitor| more(visitor, None))
             && more(&mut stacks.visitor, Some(output))
     };
-    let session = job.session()?;
-    let tally = decode(job, session, options, (transfers, listener), write)?;
+    let bytes = &mut *live::input_of(job.buffer);
+    let tally = decode(job, (job.session()?, bytes), options, (transfers, listener), write)?.0;
     stacks.finish();
     more(&mut stacks.visitor, None);
     too_deep(&job.buffer.name, &stacks.counts);
@@ -129,20 +100,22 @@ pub fn transfers(job: &Job<'_>, code: &Code, frames: bool) -> Transfers {
 }
 
 /// Decodes `job` to the transfers and the output of another listener, which `write` receives.
+/// Returns the counts, and the caches of the session.
 pub fn decode<L: Listener + Fork + Send>(
     job: &Job<'_>,
-    session: Session,
+    (session, bytes): (Session, &mut dyn Bytes),
     options: &RunOptions<'_>,
     both: (Transfers, L),
     mut write: impl FnMut((Part, L::Output)) -> bool,
-) -> Result<Tally, Fail> {
-    let bytes = &mut *live::input_of(job.buffer);
+) -> Result<(Tally, Caches), Fail> {
     if options.committed {
         let both = (both, listing::Nothing);
         let write = |(found, ())| write(found);
-        return Ok(listing::decode(job, bytes, options, both, &mut None, write)?.1);
+        let done = listing::decode(job, bytes, options, both, &mut None, write)?;
+        return Ok((done.1, Caches::default()));
     }
-    Ok(crate::run::run(session, job.buffer, bytes, both, options, write)?.1)
+    let ran = run::run_whole(session, job.buffer, bytes, both, options, write)?;
+    Ok((ran.tally, ran.caches))
 }
 
 /// Prints that calls of the trace with this name were too deep.
@@ -158,7 +131,7 @@ pub fn too_deep(name: &str, counts: &StackCounts) {
 /// The only buffer of `input`, for an output that has one.
 pub fn one_buffer(input: &Input, path: &Path) -> Result<(), Fail> {
     if input.buffers.len() > 1 {
-        let names = input.buffers.iter().map(|&n| input.capture.buffers[n].name.as_str());
+        let names = input.buffers.iter().map(|&n| input.capture().buffers[n].name.as_str());
         let names = names.collect::<Vec<_>>().join(", ");
         let what = format!("the format has one trace buffer; select it with --source: {names}");
         return Err(Fail::input(path, &what));

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::slice;
 
+use tracewright_base::Remedy;
+use tracewright_base::remedy::{FRAMING, ID, PINS, PROTOCOL, REGISTER};
 use tracewright_capture::expected_names;
 use tracewright_capture::levels::{self, Names, Sends};
 use tracewright_capture::raw::{cycles_with_registers, parse_register};
@@ -137,10 +139,8 @@ pub fn capture(path: &Path, raw: &RawTrace, notes: &mut Vec<String>) -> Result<C
     let Some(mut pattern) = capture.sources.first().cloned() else { return Ok(capture) };
     if let Some(names) = &raw.levels {
         if raw.framing == RawFraming::Etb {
-            return Err(option(
-                "--pins",
-                "has the levels of a port, not the words of --framing etb",
-            ));
+            let what = format!("has the levels of a port, not the words of {FRAMING} etb");
+            return Err(wrong(PINS, "", &what));
         }
         levels::sample(&mut capture, path, sends(first, &pattern)?, names)?;
     } else {
@@ -149,7 +149,7 @@ pub fn capture(path: &Path, raw: &RawTrace, notes: &mut Vec<String>) -> Result<C
     skip(&mut capture, path, raw.skip)?;
     if raw.framing == RawFraming::Etb {
         if !is_port(&first.protocol) {
-            return Err(option("--framing etb", "needs --protocol ETM1 or ETM2"));
+            return Err(wrong(FRAMING, "etb", &format!("needs {PROTOCOL} ETM1 or ETM2")));
         }
         if let Some(control) = pattern.register("ETMCR") {
             cycles::unpack_etb(&mut capture, control as u32);
@@ -160,7 +160,7 @@ pub fn capture(path: &Path, raw: &RawTrace, notes: &mut Vec<String>) -> Result<C
         let name = name.trim();
         pattern.parameter(name, word.trim());
         let key = Some(name.to_owned());
-        let origin = Origin { key, ..Origin::file(Path::new("--config")) };
+        let origin = Origin { key, ..Origin::file(Path::new(&REGISTER.to_string())) };
         pattern.origins.push((name.to_owned(), origin));
     }
     if let Some(path) = &raw.parameters {
@@ -204,9 +204,7 @@ fn unit_register(text: &str) -> Result<(String, Option<u16>), OpenError> {
         };
         Some((format!("{name}={value}"), Some(id)))
     });
-    parts.ok_or_else(|| {
-        OpenError::new(Path::new("--config"), Problem::NotAssignment(text.to_owned()))
-    })
+    parts.ok_or_else(|| not_assignment(text))
 }
 
 /// What the port sends whose levels are recorded.
@@ -215,11 +213,12 @@ fn sends(unit: &Unit, pattern: &Source) -> Result<Sends, OpenError> {
         return Ok(Sends::Bytes);
     }
     let control = pattern.register("ETMCR").map(|control| control as u32);
-    let control = control
-        .ok_or_else(|| option("--pins", "needs the mode of the port; add --config ETMCR=VALUE"))?;
+    let control = control.ok_or_else(|| {
+        wrong(PINS, "", &format!("needs the mode of the port; add {REGISTER} ETMCR=VALUE"))
+    })?;
     let wiring = Wiring::of_control(control).filter(|wiring| wiring.rates().is_some());
     wiring.map(Sends::Cycles).ok_or_else(|| {
-        option("--pins", &format!("ETMCR {control:#010x} encodes no known mode of the port"))
+        wrong(PINS, "", &format!("ETMCR {control:#010x} encodes no known mode of the port"))
     })
 }
 
@@ -235,10 +234,10 @@ fn sources(
     if let Some((unit, id)) =
         raw.units.iter().find_map(|unit| Some((unit, unit.id.filter(too_large)?)))
     {
-        return Err(not_a_trace_id(&format!("--protocol {}@{id:#x}", unit.protocol), id));
+        return Err(not_a_trace_id(PROTOCOL, &format!("{}@{id:#x}", unit.protocol), id));
     }
     if let Some(&id) = raw.ids.iter().find(|id| too_large(id)) {
-        return Err(not_a_trace_id(&format!("--id {id:#x}"), id));
+        return Err(not_a_trace_id(ID, &format!("{id:#x}"), id));
     }
     let sources = raw.units.iter().map(|unit| {
         let mut source = pattern.clone();
@@ -267,22 +266,25 @@ fn sources(
 
 /// Sets a register of one unit.
 fn own_register(source: &mut Source, assignment: &str) -> Result<(), OpenError> {
-    let register = parse_register(assignment).ok_or_else(|| {
-        OpenError::new(Path::new("--config"), Problem::NotAssignment(assignment.to_owned()))
-    })?;
+    let register = parse_register(assignment).ok_or_else(|| not_assignment(assignment))?;
     let registers = &mut source.registers.0;
     registers.retain(|old| !old.name.eq_ignore_ascii_case(&register.name));
     registers.push(register);
     Ok(())
 }
 
-/// The error of an option of the command line.
-fn option(option: &str, what: &str) -> OpenError {
-    OpenError::new(Path::new(option), Problem::Parameter(what.to_owned()))
+/// The error of what a user gives with the value `value`, which is empty where it does not matter.
+fn wrong(given: Remedy, value: &str, what: &str) -> OpenError {
+    let name = format!("{given} {value}");
+    OpenError::new(Path::new(name.trim_end()), Problem::Parameter(what.to_owned()))
 }
 
-fn not_a_trace_id(name: &str, id: u16) -> OpenError {
-    option(name, &format!("`{id:#x}` is not a trace ID; write a number from 0 to 0x7f"))
+fn not_a_trace_id(own: Remedy, value: &str, id: u16) -> OpenError {
+    wrong(own, value, &format!("`{id:#x}` is not a trace ID; write a number from 0 to 0x7f"))
+}
+
+fn not_assignment(text: &str) -> OpenError {
+    OpenError::new(Path::new(&REGISTER.to_string()), Problem::NotAssignment(text.to_owned()))
 }
 
 /// Whether units of `protocol` have a trace port of their own.
@@ -313,7 +315,7 @@ fn unknown_register(text: &str, units: &[Unit]) -> Option<String> {
     }
     let known: Vec<_> = registers.iter().map(|r| r.name).collect();
     let expected = expected_names(name, &known);
-    Some(format!("--config {text}: unknown register {name}, not used; {expected}"))
+    Some(format!("{REGISTER} {text}: unknown register {name}, not used; {expected}"))
 }
 
 /// The harts of encapsulated messages with source numbers: those of the units, or those found in
@@ -341,8 +343,8 @@ fn harts(
     let Some(link) = config.message_source() else { return Ok(None) };
     if link.width == 0 {
         if messages {
-            let what = "needs the width of source numbers; add --config source_width=N";
-            return Err(option("--framing encapsulated", what));
+            let what = format!("needs the width of source numbers; add {REGISTER} source_width=N");
+            return Err(wrong(FRAMING, "encapsulated", &what));
         }
         return Ok(None);
     }
@@ -357,9 +359,11 @@ fn harts(
             found.retain(|(_, count)| count * RARE > most);
             let found: Vec<u16> = found.iter().map(|(number, _)| *number).collect();
             if !link.bounded && messages {
-                let what = "the data may begin within a message, so the harts cannot be detected; give \
-                            each one with --protocol etrace@N";
-                return Err(option("--framing encapsulated", what));
+                let what = format!(
+                    "the data may begin within a message, so the harts cannot be detected; give \
+                            each one with {PROTOCOL} etrace@N"
+                );
+                return Err(wrong(FRAMING, "encapsulated", &what));
             }
             if found.len() < 2 && !messages || !link.bounded {
                 return Ok(None);

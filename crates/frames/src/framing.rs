@@ -34,7 +34,7 @@ impl Framing {
         }
     }
 
-    /// The value of the command line's option `--framing`.
+    /// The word for it in a description of raw trace data.
     pub const fn option(self) -> &'static str {
         match self {
             Framing::TpiuHalf => "tpiu-hsync",

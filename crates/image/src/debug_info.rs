@@ -8,6 +8,7 @@ use gimli::{
     SectionId, Unit, UnitOffset,
 };
 use tracewright_base::Invalid;
+use tracewright_base::remedy::BINARY;
 
 use crate::bytes::Bytes;
 use crate::debug_limits::check_tables;
@@ -110,9 +111,10 @@ impl DebugInfo {
     pub fn read(file: &Bytes) -> Result<DebugInfo, Invalid> {
         let mut sections = DebugSections::read(file).ok_or("it is not an ELF file")?;
         if !sections.has(SectionId::DebugInfo) {
-            return Err("it has no debug information; compile with -g, or give the file that has \
-                        it with --binary"
-                .into());
+            return Err(Invalid::from(format!(
+                "it has no debug information; compile with -g, or give the file that has it with \
+                 {BINARY}"
+            )));
         }
         let loaded = DwarfSections::load(|id| sections.load(id))
             .map_err(|why| format!("its debug information cannot be read: {why}"))?;

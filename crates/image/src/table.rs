@@ -2,7 +2,7 @@
 
 use tracewright_base::{
     BLOCK_CLASSES, Block, BlockClass, BlockId, CachedBlock, CachedBlocks, CodeSpace, End,
-    Instruction, Links, Numbering, PathSlot, Successors,
+    Instruction, Links, Numbering, PathSlot, Successors, mix,
 };
 use tracewright_scan::{huge, prefetch};
 
@@ -553,9 +553,8 @@ fn with_capacity<T: Copy>(list: &[T], capacity: usize) -> Vec<T> {
     all
 }
 
-/// Fibonacci hashing: the factor is the odd number nearest to 2^64 over the golden ratio, which
-/// spreads adjacent addresses over all slots.
+/// The hash of an address, whose high bits are the slot.
 #[inline]
 pub(crate) fn hash(address: u64, code_space: CodeSpace) -> u64 {
-    (address ^ u64::from(code_space.0) << 48).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    mix(address ^ u64::from(code_space.0) << 48)
 }

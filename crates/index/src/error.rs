@@ -2,6 +2,8 @@
 
 use std::{fmt, io};
 
+use tracewright_base::remedy::IMAGE;
+
 /// Why an index is not used, or not all of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -99,8 +101,9 @@ impl std::fmt::Display for FindError {
                 "functions and lines of programs of several processes are not searched; use \
                  `address A..B`",
             ),
-            FindError::NoLines => f.write_str(
-                "no program file has line numbers (DWARF); add one with --image, or use `address \
+            FindError::NoLines => write!(
+                f,
+                "no program file has line numbers (DWARF); add one with {IMAGE}, or use `address \
                  A..B`",
             ),
             FindError::UnknownFile(file) => {

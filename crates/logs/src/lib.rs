@@ -44,6 +44,7 @@
 #![warn(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
 mod assembler;
+mod choice;
 pub mod code;
 mod control;
 mod converter;

@@ -10,6 +10,8 @@ use tracewright_units::etm::settings::number_of;
 use tracewright_units::values::Values;
 use tracewright_units::verdict::{Filter, Requirement};
 
+use crate::choice::xorshift;
+
 /// The setting whose value seeds the choice of what may be traced or not.
 pub const SEED: &str = "filter-seed";
 
@@ -182,13 +184,7 @@ impl Programmed {
         match (requirement, &mut self.seed) {
             (Requirement::Must, _) | (Requirement::May, None) => true,
             (Requirement::MustNot, _) => false,
-            (Requirement::May, Some(seed)) => {
-                // Xorshift, of George Marsaglia.
-                *seed ^= *seed << 13;
-                *seed ^= *seed >> 7;
-                *seed ^= *seed << 17;
-                *seed >> 32 & 1 != 0
-            }
+            (Requirement::May, Some(seed)) => xorshift(seed) >> 32 & 1 != 0,
         }
     }
 }

@@ -10,6 +10,8 @@ use tracewright_units::ete::registers;
 use tracewright_units::values::Values;
 use tracewright_units::verdict::{Filter, Requirement, Verdict};
 
+use crate::choice::xorshift;
+
 /// A unit that is programmed, and the state of tracing.
 pub struct Selection {
     filter: Box<dyn Filter>,
@@ -71,12 +73,9 @@ impl Selection {
         Some(Selection { filter, on: true, permitted: true, random: seed | 1 })
     }
 
-    /// A random choice. (xorshift64)
+    /// A random choice.
     fn choose(&mut self) -> bool {
-        self.random ^= self.random << 13;
-        self.random ^= self.random >> 7;
-        self.random ^= self.random << 17;
-        self.random >> 33 & 1 != 0
+        xorshift(&mut self.random) >> 33 & 1 != 0
     }
 
     fn set(&mut self, on: bool, emit: &mut dyn FnMut(&Step)) {

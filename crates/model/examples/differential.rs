@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use tracewright_model::differential::{Trial, is_legal};
+use tracewright_model::differential::{Differential as _, Trial, is_legal};
 
 fn main() {
     let number = |n: usize| std::env::args().nth(n).and_then(|text| text.parse::<u64>().ok());

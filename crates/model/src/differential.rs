@@ -16,7 +16,6 @@
 
 mod code;
 mod compare;
-mod minimise;
 mod packets;
 mod streams;
 
@@ -25,15 +24,13 @@ pub use compare::{Stated, compare, is_legal};
 pub use packets::Packets;
 pub use streams::Streams;
 
-use std::sync::Arc;
-
-use tracewright_base::{OffsetMap, Piece};
-use tracewright_image::{Cache, CacheOptions, Image, Region};
 use tracewright_protocols::etmv4::Config;
 use tracewright_protocols::registry::AnyConfig;
 
 use crate::Random;
 use crate::analyzer::{self, Output, Unit};
+use crate::harness::{self, cut, hex};
+pub use crate::harness::{Differential, check};
 
 /// A trace unit, a program, and a stream.
 #[derive(Clone, Debug)]
@@ -88,37 +85,10 @@ impl Trial {
         trial.packets = Streams::generate(random, unit, &trial.code, counting, q, len);
         if damage {
             for _ in 0..random.between(1, 3) {
-                trial.damage(random);
+                harness::damage(&mut trial.packets, random, 4);
             }
         }
         trial
-    }
-
-    /// Changes one place of the stream after the first packet.
-    fn damage(&mut self, random: &mut Random) {
-        let at = random.between(1, self.packets.len());
-        let Some(packet) = self.packets.get_mut(at) else {
-            return self.packets.push(vec![random.next() as u8]);
-        };
-        match random.index(8) {
-            0..=3 => self.packets.insert(at, vec![random.next() as u8]),
-            4 => packet.clear(),
-            5 => {
-                let again = packet.clone();
-                let at = random.between(1, self.packets.len());
-                self.packets.insert(at, again);
-            }
-            6 => {
-                let other = random.between(1, self.packets.len() - 1);
-                self.packets.swap(at, other);
-            }
-            _ => {
-                let byte = random.index(packet.len().max(1));
-                if let Some(byte) = packet.get_mut(byte) {
-                    *byte ^= 1 << random.below(8);
-                }
-            }
-        }
     }
 
     /// The trial of a seed, with a legal stream.
@@ -181,28 +151,8 @@ impl Trial {
             false => Config::etmv4(None, &register).map(AnyConfig::Etmv4),
         };
         let config = config.map_err(|missing| missing.to_string())?;
-        let regions = self
-            .code
-            .memory
-            .blocks
-            .iter()
-            .map(|(start, bytes)| Region::new("code", *start, bytes.clone()));
-        let image = Arc::new(Image::new(regions));
-        let mut cache = Cache::new(image, config.waypoints(), CacheOptions::default());
         let mut stated = Stated::new(&self.code.memory);
-        let mut stream = config.stream();
-        let bytes = self.bytes();
-        let mut taken = 0;
-        let ends = if each { (1..=bytes.len()).collect() } else { vec![bytes.len()] };
-        for end in ends {
-            let pieces = [Piece { start: 0, at: taken as u64, fragment: true }];
-            let offsets = OffsetMap::new(&pieces);
-            let block = bytes.get(taken..end).unwrap_or_default();
-            taken += stream.feed(block, &offsets, &mut cache, &mut stated);
-        }
-        let pieces = [Piece { start: 0, at: taken as u64, fragment: true }];
-        let rest = bytes.get(taken..).unwrap_or_default();
-        stream.finish(rest, &OffsetMap::new(&pieces), &mut cache, &mut stated);
+        harness::decode(&config, &self.code.memory.blocks, &self.bytes(), each, &mut stated);
         stated.finish();
         Ok(stated)
     }
@@ -219,9 +169,20 @@ impl Trial {
         }
         Ok(analyzed)
     }
+}
 
-    /// The trial as text: registers, program, packets, and both results.
-    pub fn report(&self) -> String {
+impl Differential for Trial {
+    const NEEDED: usize = 0;
+
+    fn packets(&mut self) -> &mut Vec<Vec<u8>> {
+        &mut self.packets
+    }
+
+    fn outputs(&self) -> Result<usize, String> {
+        self.compare().map(|analyzed| analyzed.len())
+    }
+
+    fn report(&self) -> String {
         let mut text = String::new();
         let mut line = |one: String| {
             text.push_str(&one);
@@ -265,34 +226,5 @@ impl Trial {
             Err(error) => line(error),
         }
         text
-    }
-}
-
-/// Ends the stream at any byte.
-pub(crate) fn cut(packets: &mut Vec<Vec<u8>>, random: &mut Random) {
-    let mut left = random.index(packets.iter().map(Vec::len).sum::<usize>() + 1);
-    packets.retain_mut(|packet| {
-        packet.truncate(left);
-        left -= packet.len();
-        !packet.is_empty()
-    });
-}
-
-fn hex(bytes: &[u8], between: &str) -> String {
-    bytes.iter().map(|b| format!("{b:02x}")).collect::<Vec<_>>().join(between)
-}
-
-/// Compares the two. Returns the number of outputs.
-///
-/// # Errors
-/// The difference, and the smallest stream that still shows one.
-pub fn check(trial: &Trial) -> Result<usize, String> {
-    match trial.compare() {
-        Ok(analyzed) => Ok(analyzed.len()),
-        Err(whole) => {
-            let least = trial.minimised();
-            let error = least.compare().err().unwrap_or_default();
-            Err(format!("{whole}\nminimised: {error}\n{}", least.report()))
-        }
     }
 }

@@ -14,16 +14,14 @@ pub use compare::{Stated, compare};
 pub use program::Program;
 pub use streams::Streams;
 
-use std::sync::Arc;
-
-use tracewright_base::{CoreType, OffsetMap, Piece, Profile};
-use tracewright_image::{Cache, CacheOptions, Image, Region};
+use tracewright_base::{CoreType, Profile};
 use tracewright_protocols::etmv3::Config;
 use tracewright_protocols::registry::AnyConfig;
 
 use crate::Random;
-use crate::differential::cut;
 use crate::etmv3_analyzer::{Analysis, Unit, analyze};
+use crate::harness::{self, cut, hex};
+pub use crate::harness::{Differential, check};
 
 /// A trace unit, a program, and a stream.
 #[derive(Clone, Debug)]
@@ -78,37 +76,10 @@ impl Trial {
         let mut trial = Trial { unit, program, packets, shift };
         if damage {
             for _ in 0..random.between(1, 3) {
-                trial.damage(random);
+                harness::damage(&mut trial.packets, random, 3);
             }
         }
         trial
-    }
-
-    /// Changes one place of the stream after the first packet.
-    fn damage(&mut self, random: &mut Random) {
-        let at = random.between(1, self.packets.len());
-        let Some(packet) = self.packets.get_mut(at) else {
-            return self.packets.push(vec![random.next() as u8]);
-        };
-        match random.index(8) {
-            0..=2 => self.packets.insert(at, vec![random.next() as u8]),
-            3 => packet.clear(),
-            4 => {
-                let again = packet.clone();
-                let at = random.between(1, self.packets.len());
-                self.packets.insert(at, again);
-            }
-            5 => {
-                let other = random.between(1, self.packets.len() - 1);
-                self.packets.swap(at, other);
-            }
-            _ => {
-                let byte = random.index(packet.len().max(1));
-                if let Some(byte) = packet.get_mut(byte) {
-                    *byte ^= 1 << random.below(8);
-                }
-            }
-        }
     }
 
     /// The trial of a seed, with a legal stream.
@@ -162,33 +133,24 @@ impl Trial {
         let core = CoreType { profile, version: 7 };
         let config = Config::new(Some(core), &register).map_err(|missing| missing.to_string())?;
         let config = AnyConfig::Etmv3(config);
-        let regions = self.program.memory.blocks.iter();
-        let regions = regions.map(|(start, bytes)| Region::new("code", *start, bytes.clone()));
-        let image = Arc::new(Image::new(regions));
-        let mut cache = Cache::new(image, config.waypoints(), CacheOptions::default());
         let mut stated = Stated::new(unit);
-        let mut stream = config.stream();
         let bytes = self.packets.concat();
         let first = self.packets.first().map_or(0, Vec::len);
         let bytes = self.shifted(bytes.get(..first + analyzed.len).unwrap_or_default());
-        let mut taken = 0;
-        let ends = if each { (1..=bytes.len()).collect() } else { vec![bytes.len()] };
-        for end in ends {
-            let pieces = [Piece { start: 0, at: taken as u64, fragment: true }];
-            let block = bytes.get(taken..end).unwrap_or_default();
-            taken += stream.feed(block, &OffsetMap::new(&pieces), &mut cache, &mut stated);
-        }
-        let pieces = [Piece { start: 0, at: taken as u64, fragment: true }];
-        let rest = bytes.get(taken..).unwrap_or_default();
-        stream.finish(rest, &OffsetMap::new(&pieces), &mut cache, &mut stated);
+        harness::decode(&config, &self.program.memory.blocks, &bytes, each, &mut stated);
         Ok(stated)
     }
+}
 
-    /// Compares the two. Returns the number of outputs.
-    ///
-    /// # Errors
-    /// The first difference.
-    pub fn compare(&self) -> Result<usize, String> {
+impl Differential for Trial {
+    // The A-sync.
+    const NEEDED: usize = 1;
+
+    fn packets(&mut self) -> &mut Vec<Vec<u8>> {
+        &mut self.packets
+    }
+
+    fn outputs(&self) -> Result<usize, String> {
         let analyzed = self.analyzed();
         for each in [false, true] {
             let stated = self.decoded(&analyzed, each)?;
@@ -197,30 +159,7 @@ impl Trial {
         Ok(analyzed.outputs.len())
     }
 
-    /// The smallest stream that shows a difference: without packets that it does not need.
-    #[must_use]
-    pub fn minimised(&self) -> Trial {
-        let mut least = self.clone();
-        loop {
-            let before = least.packets.len();
-            let mut at = 1;
-            while at < least.packets.len() {
-                let mut fewer = least.clone();
-                fewer.packets.remove(at);
-                if fewer.compare().is_err() {
-                    least = fewer;
-                } else {
-                    at += 1;
-                }
-            }
-            if least.packets.len() == before {
-                return least;
-            }
-        }
-    }
-
-    /// The trial as text: registers, program, packets, and both results.
-    pub fn report(&self) -> String {
+    fn report(&self) -> String {
         use std::fmt::Write;
         let mut text = String::new();
         let Unit { control, id, extension, m_profile } = self.unit;
@@ -230,10 +169,10 @@ impl Trial {
             self.shift
         );
         for (start, bytes) in &self.program.memory.blocks {
-            let _ = writeln!(text, "code {start:#x}: {}", hex(bytes));
+            let _ = writeln!(text, "code {start:#x}: {}", hex(bytes, " "));
         }
         for packet in &self.packets {
-            let _ = writeln!(text, "bytes {}", hex(packet));
+            let _ = writeln!(text, "bytes {}", hex(packet, " "));
         }
         let analyzed = self.analyzed();
         let _ = writeln!(text, "analyzer, {} bytes", analyzed.len);
@@ -254,22 +193,6 @@ impl Trial {
         }
         text
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|b| format!("{b:02x}")).collect::<Vec<_>>().join(" ")
-}
-
-/// Compares the two. Returns the number of outputs.
-///
-/// # Errors
-/// The difference, and the smallest stream that still shows one.
-pub fn check(trial: &Trial) -> Result<usize, String> {
-    trial.compare().map_err(|whole| {
-        let least = trial.minimised();
-        let error = least.compare().err().unwrap_or_default();
-        format!("{whole}\nminimised: {error}\n{}", least.report())
-    })
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ pub mod etmv3_analyzer;
 pub mod etmv3_differential;
 pub mod expand;
 pub mod generate;
+pub mod harness;
 pub mod machine;
 mod program;
 pub mod round_trip;

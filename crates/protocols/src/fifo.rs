@@ -71,7 +71,7 @@ pub(crate) struct Noise(u64);
 
 impl Noise {
     pub(crate) const fn new(seed: u64) -> Self {
-        Noise(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+        Noise(tracewright_base::mix(seed) | 1)
     }
 
     pub(crate) const fn next(&mut self) -> u32 {

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 
+use tracewright_base::remedy::REGISTER;
 use tracewright_base::{Isa, Step, StepSink};
 use tracewright_capture::{Capture, Files, OpenError, Origin, Problem, Source, Spool, Text};
 use tracewright_decode::parameters::resolve;
@@ -64,7 +65,7 @@ impl Settings {
             settings.registers.push(("xlen".to_owned(), xlen));
         }
         let mut source = Source { device_type: name.to_owned(), ..Source::default() };
-        source.path = "--config".into();
+        source.path = REGISTER.to_string().into();
         if let Some(path) = parameters {
             source.read_parameters(&Files::default(), path)?;
             source.path = path.to_owned();
@@ -84,7 +85,7 @@ impl Settings {
         }
         for text in assignments.iter().filter(|text| !is_text(protocol, text)) {
             let (name, value) = register(protocol, text).map_err(|why| {
-                let origin = Origin::file(format!("--config {text}").as_ref());
+                let origin = Origin::file(format!("{REGISTER} {text}").as_ref());
                 OpenError::at(origin, Problem::Parameter(why))
             })?;
             if !protocol.is_unused(&name) {
@@ -115,7 +116,7 @@ impl Settings {
             (None, Some(path)) => Origin::file(path),
             (text, _) => {
                 let text = text.map_or("", String::as_str);
-                Origin::file(format!("--config {text}").as_ref())
+                Origin::file(format!("{REGISTER} {text}").as_ref())
             }
         };
         let why = format!("`xlen` is {given}, and the instructions of the log are {isa}");

@@ -2,6 +2,7 @@
 
 use std::{error, fmt, io};
 
+use tracewright_capture::Buffer;
 use tracewright_decode::{ForeignPlan, Skipped};
 
 /// Why [`Trace::decode`](crate::Trace::decode) or [`Trace::elements`](crate::Trace::elements)
@@ -61,6 +62,11 @@ impl error::Error for DecodeError {
             _ => None,
         }
     }
+}
+
+/// The error of a buffer that cannot be read.
+pub(crate) fn unreadable(buffer: &Buffer, error: io::Error) -> DecodeError {
+    DecodeError::Read { buffer: buffer.name.clone(), error }
 }
 
 fn reasons(left_out: &[Skipped], f: &mut fmt::Formatter<'_>) -> fmt::Result {

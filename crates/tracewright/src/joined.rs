@@ -6,12 +6,14 @@ use std::sync::Arc;
 use std::vec::IntoIter;
 
 use tracewright_analysis::stacks::{
-    BufferSource, BufferSources, Stacks, ThreadIdentifier, Visitor,
+    BufferSource, BufferSources, Join, Part, Stacks, ThreadIdentifier, Visitor,
 };
 use tracewright_analysis::{ThreadNames, Transfer, TransferKind, Transfers};
 use tracewright_capture::{Capture, Linux, Queue, Source};
 use tracewright_decode::input::Input;
-use tracewright_decode::{Caches, Fork, Listener, Merge, Merging, More, Plan, Session, Tally};
+use tracewright_decode::{
+    Caches, Fork, Jobs, Listener, Merge, Merging, More, Plan, Session, Tally, ordered,
+};
 use tracewright_image::ContextKey;
 
 use crate::error::DecodeError;
@@ -147,7 +149,207 @@ pub struct OpenBuffer<L> {
     pub sources: BufferSources,
 }
 
-/// What [`by_time`] passes on.
+/// Decodes the buffers of [`JoinedBuffers`].
+pub trait DecodeBuffers<L: Fork>: Sync {
+    /// Why a buffer cannot be decoded.
+    type Error: From<DecodeError> + Send;
+
+    /// Opens a buffer with the caches of another one. `frames`: the frames of each part are looked
+    /// for.
+    ///
+    /// # Errors
+    /// Where it cannot be decoded.
+    fn open(
+        &self,
+        buffer: usize,
+        frames: bool,
+        caches: Caches,
+    ) -> Result<OpenBuffer<L>, Self::Error>;
+
+    /// Decodes an open buffer on the threads of `jobs`. `write` receives its parts in order, and
+    /// returns whether more is wanted. Returns the counts, and the caches of the session.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    fn decode(
+        &self,
+        buffer: usize,
+        open: OpenBuffer<L>,
+        jobs: Jobs,
+        write: &mut dyn FnMut((Part, L::Output)) -> bool,
+    ) -> Result<(Tally, Caches), Self::Error>;
+}
+
+/// How a part of the trace is added to call stacks. The last argument is called after pieces of the
+/// part, and returns whether more is wanted; so does the function.
+pub type Take<V> = fn(&mut Stacks<V>, &Part, &mut dyn FnMut(&mut V) -> bool) -> bool;
+
+/// How buffers are decoded to call stacks.
+pub struct Taking<V: Visitor> {
+    /// The frames of each part are looked for.
+    pub frames: bool,
+    /// Adds a part.
+    pub take: Take<V>,
+}
+
+impl<V: Visitor> Taking<V> {
+    /// The transfers are taken in order.
+    pub fn in_order() -> Taking<V> {
+        let take: Take<V> = |stacks, part, more| {
+            let mut transfers = part.transfers().peekable();
+            while transfers.peek().is_some() {
+                stacks.transfers(transfers.by_ref().take(PIECE));
+                if !more(&mut stacks.visitor) {
+                    return false;
+                }
+            }
+            true
+        };
+        Taking { frames: false, take }
+    }
+
+    /// The frames of each part are taken, where their order does not matter: workers find them.
+    pub fn by_frames() -> Taking<V>
+    where
+        V: Join,
+    {
+        let take: Take<V> = |stacks, part, _| {
+            stacks.part(part);
+            true
+        };
+        Taking { frames: true, take }
+    }
+}
+
+/// Transfers between two calls of what takes the output of a visitor, so that it is not collected.
+const PIECE: usize = 1 << 12;
+
+/// A buffer of at most this many bytes is decoded on one thread, at the same time as others.
+const SMALL: u64 = 1 << 20;
+
+/// Receives what [`JoinedBuffers::decode`] passes on. Returns whether more is wanted.
+pub type Receive<'a, V, O, E> = dyn FnMut(&mut V, Joined<O>) -> Result<bool, E> + 'a;
+
+/// The sources of a buffer, the parts of its trace, each with the output of the other listener, and
+/// its counts.
+type Parts<O> = (BufferSources, Vec<(Part, O)>, Tally);
+
+impl JoinedBuffers<'_> {
+    /// Decodes the buffers to `stacks`: in the order of their timestamps, or one after another, of
+    /// which small ones are decoded at the same time. Returns the number of threads, where the
+    /// system started fewer than those of `jobs`.
+    ///
+    /// # Errors
+    /// Those of `decoder` and `receive`, and [`DecodeError::Read`].
+    pub fn decode<V: Visitor, L: Listener + Fork + Send, D: DecodeBuffers<L>>(
+        &self,
+        decoder: &D,
+        stacks: &mut Stacks<V>,
+        taking: &Taking<V>,
+        jobs: &Jobs,
+        receive: &mut Receive<'_, V, L::Output, D::Error>,
+    ) -> Result<Option<usize>, D::Error> {
+        if self.by_time {
+            let open = |buffer, caches| decoder.open(buffer, false, caches);
+            by_time(&self.series, stacks, open, receive)?;
+            return Ok(None);
+        }
+        let all: Vec<usize> = self.series.iter().flatten().copied().collect();
+        let size = |buffer: &usize| self.capture.buffers.get(*buffer)?.size();
+        let small = |buffer: &usize| size(buffer).is_some_and(|size| size <= SMALL);
+        let several = jobs.count > 1 && all.len() > 1;
+        let (mut caches, mut refused) = (Caches::default(), None);
+        for part in all.chunk_by(|a, b| several && small(a) && small(b)) {
+            // So the results that wait are few.
+            for batch in part.chunks(2 * jobs.count.max(1)) {
+                let wanted = if let &[buffer] = batch {
+                    let open = decoder.open(buffer, taking.frames, std::mem::take(&mut caches))?;
+                    stacks.begin_buffer(&open.sources);
+                    let mut done = Ok(true);
+                    let (tally, own) =
+                        decoder.decode(buffer, open, jobs.clone(), &mut |(part, output)| {
+                            done = taking.add(stacks, &part, (buffer, output), receive);
+                            matches!(done, Ok(true))
+                        })?;
+                    caches = own;
+                    let wanted = done?;
+                    receive(&mut stacks.visitor, Joined::End(buffer, tally))? && wanted
+                } else {
+                    at_once(decoder, batch, stacks, (taking, jobs), receive, &mut refused)?
+                };
+                if !wanted {
+                    return Ok(refused);
+                }
+            }
+        }
+        Ok(refused)
+    }
+}
+
+/// Decodes small `buffers` at the same time. Returns whether more is wanted.
+fn at_once<V: Visitor, L: Listener + Fork + Send, D: DecodeBuffers<L>>(
+    decoder: &D,
+    buffers: &[usize],
+    stacks: &mut Stacks<V>,
+    (taking, jobs): (&Taking<V>, &Jobs),
+    receive: &mut Receive<'_, V, L::Output, D::Error>,
+    refused: &mut Option<usize>,
+) -> Result<bool, D::Error> {
+    let work = |_: usize, &buffer: &usize, _: &mut dyn FnMut(Vec<u8>) -> bool| {
+        let open = decoder.open(buffer, taking.frames, Caches::default())?;
+        let (sources, mut parts) = (open.sources.clone(), Vec::new());
+        let one = Jobs { count: 1, ..jobs.clone() };
+        let (tally, _) = decoder.decode(buffer, open, one, &mut |part| {
+            parts.push(part);
+            true
+        })?;
+        Ok::<Parts<L::Output>, D::Error>((sources, parts, tally))
+    };
+    let mut add = |n: usize, found: ordered::Part<Result<Parts<L::Output>, D::Error>>| {
+        let (ordered::Part::Done(found), Some(&buffer)) = (found, buffers.get(n)) else {
+            return Ok(true);
+        };
+        let (sources, parts, tally) = found?;
+        stacks.begin_buffer(&sources);
+        for (part, output) in parts {
+            if !taking.add(stacks, &part, (buffer, output), receive)? {
+                return Ok(false);
+            }
+        }
+        receive(&mut stacks.visitor, Joined::End(buffer, tally))
+    };
+    let mut result = Ok(true);
+    let threads = ordered::each(jobs.count, buffers, work, |n, found| {
+        result = add(n, found);
+        matches!(result, Ok(true))
+    });
+    *refused = refused.or(threads);
+    result
+}
+
+impl<V: Visitor> Taking<V> {
+    /// Adds a part of a buffer. Returns whether more is wanted.
+    fn add<O, E>(
+        &self,
+        stacks: &mut Stacks<V>,
+        part: &Part,
+        (buffer, output): (usize, O),
+        receive: &mut Receive<'_, V, O, E>,
+    ) -> Result<bool, E> {
+        let mut done = Ok(true);
+        let wanted = (self.take)(stacks, part, &mut |visitor| {
+            done = receive(visitor, Joined::Transfers);
+            matches!(done, Ok(true))
+        });
+        done?;
+        if !wanted {
+            return Ok(false);
+        }
+        receive(&mut stacks.visitor, Joined::Output(buffer, output))
+    }
+}
+
+/// What [`JoinedBuffers::decode`] passes on.
 #[derive(Debug)]
 pub enum Joined<O> {
     /// Transfers were added to the stacks.
@@ -172,11 +374,11 @@ const HEAD: usize = 1 << 18;
 ///
 /// # Errors
 /// Those of `open` and `receive`, and [`DecodeError::Read`].
-pub fn by_time<V, L, E>(
+fn by_time<V, L, E>(
     series: &[Vec<usize>],
     stacks: &mut Stacks<V>,
     mut open: impl FnMut(usize, Caches) -> Result<OpenBuffer<L>, E>,
-    mut receive: impl FnMut(&mut V, Joined<L::Output>) -> Result<bool, E>,
+    receive: &mut Receive<'_, V, L::Output, E>,
 ) -> Result<(), E>
 where
     V: Visitor,

@@ -58,28 +58,43 @@
 #[cfg(feature = "std")]
 pub mod encode;
 
+// In line, so that the pages of this crate have each type that they name.
 #[cfg(feature = "std")]
+#[doc(inline)]
 pub use tracewright_analysis as analysis;
+#[doc(inline)]
 pub use tracewright_base as base;
 #[cfg(feature = "std")]
+#[doc(inline)]
 pub use tracewright_capture as capture;
 #[cfg(feature = "std")]
+#[doc(inline)]
 pub use tracewright_decode as decode;
 #[cfg(feature = "std")]
+#[doc(inline)]
 pub use tracewright_export as export;
+#[doc(inline)]
 pub use tracewright_frames as frames;
 #[cfg(feature = "std")]
+#[doc(inline)]
 pub use tracewright_image as image;
 #[cfg(feature = "std")]
+#[doc(inline)]
 pub use tracewright_index as index;
+#[doc(inline)]
 pub use tracewright_isa as isa;
 #[cfg(feature = "std")]
+#[doc(inline)]
 pub use tracewright_logs as logs;
+#[doc(inline)]
 pub use tracewright_protocols as protocols;
 #[cfg(feature = "std")]
+#[doc(inline)]
 pub use tracewright_symbols as symbols;
+#[doc(inline)]
 pub use tracewright_units as units;
 #[cfg(feature = "std")]
+#[doc(inline)]
 pub use tracewright_views as views;
 
 #[cfg(feature = "std")]
@@ -126,7 +141,7 @@ pub use searches::{Executed, HistoryItem, Matches, SearchError};
 #[cfg(feature = "std")]
 pub use summary::Summary;
 #[cfg(feature = "std")]
-pub use trace::{Trace, from_bytes, open, open_files, open_raw};
+pub use trace::{RawCapture, Trace, from_bytes, open, open_files, open_raw, read_raw};
 
 #[cfg(all(doctest, feature = "std"))]
 #[doc = include_str!("../../../README.md")]

@@ -11,13 +11,14 @@ use tracewright_analysis::{
     Code, Filter, Paths, Profile, Profiler, RawProfile, Timeline, Transfers, thread_names,
 };
 use tracewright_base::Waypoints;
-use tracewright_decode::{Caches, Merge, Merging, Plan, Program, Tally, input, memory};
+use tracewright_decode::{Caches, Jobs, Merge, Merging, Program, Tally, input, memory};
 use tracewright_export::paths::{PathFormat, PathView};
 use tracewright_image::CacheOptions;
 use tracewright_views::Source;
 
-use crate::error::DecodeError;
-use crate::joined::{self, Joined, JoinedBuffers, OpenBuffer};
+use crate::error::{DecodeError, unreadable};
+use crate::joined::{DecodeBuffers, Joined, JoinedBuffers, OpenBuffer, Taking};
+use crate::run::{self, Selection};
 use crate::summary::Summary;
 use crate::trace::Trace;
 
@@ -107,10 +108,9 @@ pub trait VisitFrames: Visitor {
 struct Frames<'a, V: Visitor> {
     joined: &'a dyn Fn(usize) -> V,
     alone: &'a dyn Fn(usize) -> V,
-    /// The frames of each part are looked for.
-    by_parts: bool,
-    /// Returns whether more is wanted.
-    take: fn(&mut Stacks<V>, &Part) -> bool,
+    taking: Taking<V>,
+    /// No more frames are wanted.
+    full: fn(&V) -> bool,
     threads: fn(&V) -> Vec<ThreadKey>,
     /// The sources are the threads.
     threads_are_sources: bool,
@@ -149,11 +149,8 @@ impl Trace {
             &Frames {
                 joined: &|_| Paths::new(),
                 alone: &|_| Paths::new(),
-                by_parts: true,
-                take: |stacks, part| {
-                    stacks.part(part);
-                    true
-                },
+                taking: Taking::by_frames(),
+                full: |_| false,
                 threads: |paths| paths.threads().iter().map(|own| (own.source, own.id)).collect(),
                 threads_are_sources: false,
             },
@@ -170,11 +167,8 @@ impl Trace {
             &Frames {
                 joined: &Timeline::joined,
                 alone: &Timeline::new,
-                by_parts: false,
-                take: |stacks, part| {
-                    stacks.transfers(part.transfers());
-                    true
-                },
+                taking: Taking::in_order(),
+                full: |_| false,
                 threads: |own| own.threads.iter().map(|own| (own.first_source, own.id)).collect(),
                 threads_are_sources: true,
             },
@@ -191,11 +185,8 @@ impl Trace {
             &Frames {
                 joined: &|_| Timing::new(clock),
                 alone: &|_| Timing::new(clock),
-                by_parts: false,
-                take: |stacks, part| {
-                    stacks.transfers(part.transfers());
-                    true
-                },
+                taking: Taking::in_order(),
+                full: |_| false,
                 threads: |own| own.threads().collect(),
                 threads_are_sources: false,
             },
@@ -218,11 +209,8 @@ impl Trace {
             &Frames {
                 joined: &|_| new(),
                 alone: &|_| new(),
-                by_parts: false,
-                take: |stacks, part| {
-                    stacks.transfers(part.transfers());
-                    !stacks.visitor.full()
-                },
+                taking: Taking::in_order(),
+                full: V::full,
                 threads: |own| own.threads(),
                 threads_are_sources: false,
             },
@@ -278,7 +266,8 @@ impl Trace {
                 true
             })?;
             let (raw, lost) = all;
-            losses += lost.count + self.unseen(plan, sources, &tally);
+            losses +=
+                lost.count + self.decoded(number, &tally).map_or(0, |decoded| decoded.unseen());
             instructions += tally.sources.iter().map(|counts| counts.instructions).sum::<u64>();
             let program = |own: &Source| (own.program.clone(), cache_options(own));
             let programs: Vec<_> = sources.iter().map(program).collect();
@@ -344,9 +333,9 @@ impl Trace {
             let mut stacks = Stacks::new(plan.sources.len(), (frames.alone)(limit))
                 .with_switches(SWITCHES.iter().flat_map(|name| code.named(name)))
                 .with_unwind_targets(code.unwind_targets());
-            let transfers = self.transfers(number, code, frames.by_parts);
+            let transfers = self.transfers(number, code, frames.taking.frames);
             let (tally, _) = self.run(plan, self.session(plan)?, transfers, |part| {
-                (frames.take)(&mut stacks, &part)
+                (frames.taking.take)(&mut stacks, &part, &mut |visitor| !(frames.full)(visitor))
             })?;
             stacks.finish();
             stacked.counts.add(&stacks.counts);
@@ -372,43 +361,20 @@ impl Trace {
         let mut stacks = Stacks::joined(sources, (frames.joined)(limit), joined.shared)
             .with_switches(SWITCHES.iter().flat_map(|name| code.named(name)))
             .with_unwind_targets(code.unwind_targets());
-        let plan = |buffer: usize| -> Option<(usize, &Plan)> {
-            self.plans().iter().enumerate().find(|(_, plan)| plan.buffer == buffer)
-        };
         let mut tallies: BTreeMap<usize, Tally> = BTreeMap::new();
-        if joined.by_time {
-            let missing =
-                || DecodeError::NothingToDecode { buffers: Vec::new(), left_out: Vec::new() };
-            let open = |buffer: usize, caches: Caches| {
-                let (number, plan) = plan(buffer).ok_or_else(missing)?;
-                Ok::<_, DecodeError>(OpenBuffer {
-                    session: self.session_with(plan, caches)?,
-                    transfers: self.transfers(number, code, false),
-                    listener: None::<Merging<Tally>>,
-                    input: input::of(&self.capture().buffers[buffer]),
-                    name: self.capture().buffers[buffer].name.clone(),
-                    sources: joined.sources(plan),
-                })
-            };
-            joined::by_time(&joined.series, &mut stacks, open, |_, found| {
+        let decoder = Buffers { trace: self, joined, code };
+        joined.decode(
+            &decoder,
+            &mut stacks,
+            &frames.taking,
+            self.jobs(),
+            &mut |visitor, found| {
                 if let Joined::End(buffer, tally) = found {
                     tallies.insert(buffer, tally);
                 }
-                Ok(true)
-            })?;
-        } else {
-            let mut caches = Caches::default();
-            for &buffer in joined.series.iter().flatten() {
-                let Some((number, plan)) = plan(buffer) else { continue };
-                stacks.begin_buffer(&joined.sources(plan));
-                let session = self.session_with(plan, std::mem::take(&mut caches))?;
-                let transfers = self.transfers(number, code, frames.by_parts);
-                let (tally, own) =
-                    self.run(plan, session, transfers, |part| (frames.take)(&mut stacks, &part))?;
-                caches = own;
-                tallies.insert(buffer, tally);
-            }
-        }
+                Ok(!(frames.full)(visitor))
+            },
+        )?;
         stacks.finish();
         stacked.counts = stacks.counts;
         for (number, plan) in self.plans().iter().enumerate() {
@@ -422,6 +388,55 @@ impl Trace {
         };
         stacked.buffers.push(CallStacks { frames: stacks.visitor, threads, sources });
         Ok(())
+    }
+}
+
+/// Decodes the buffers of a trace, of which each has a plan.
+struct Buffers<'a> {
+    trace: &'a Trace,
+    joined: &'a JoinedBuffers<'a>,
+    code: &'a Code,
+}
+
+impl DecodeBuffers<Option<Merging<Tally>>> for Buffers<'_> {
+    type Error = DecodeError;
+
+    fn open(
+        &self,
+        buffer: usize,
+        frames: bool,
+        caches: Caches,
+    ) -> Result<OpenBuffer<Option<Merging<Tally>>>, DecodeError> {
+        let Buffers { trace, joined, code } = *self;
+        let missing = || DecodeError::NothingToDecode { buffers: Vec::new(), left_out: Vec::new() };
+        let number = trace.plans().binary_search_by_key(&buffer, |plan| plan.buffer);
+        let number = number.map_err(|_| missing())?;
+        let plan = trace.plans().get(number).ok_or_else(missing)?;
+        let own = &trace.capture().buffers[buffer];
+        Ok(OpenBuffer {
+            session: trace.session_with(plan, caches)?,
+            transfers: trace.transfers(number, code, frames),
+            // Of a type that receives sums of ranges, as the transfers do.
+            listener: None,
+            input: input::of(own),
+            name: own.name.clone(),
+            sources: joined.sources(plan),
+        })
+    }
+
+    fn decode(
+        &self,
+        buffer: usize,
+        open: OpenBuffer<Option<Merging<Tally>>>,
+        jobs: Jobs,
+        write: &mut dyn FnMut((Part, Option<Tally>)) -> bool,
+    ) -> Result<(Tally, Caches), DecodeError> {
+        let own = &self.trace.capture().buffers[buffer];
+        let OpenBuffer { session, transfers, listener, mut input, .. } = open;
+        let selection = Selection { jobs, ..self.trace.selection() };
+        let both = (transfers, listener);
+        let ran = run::run(session, own, &mut *input, &selection, both, |found, _, _| write(found));
+        ran.map(|ran| (ran.tally, ran.caches)).map_err(|error| unreadable(own, error))
     }
 }
 

@@ -3,12 +3,12 @@
 use std::{error, fmt, io};
 
 use tracewright_base::Element;
-use tracewright_decode::Jobs;
+use tracewright_decode::{Jobs, input};
 use tracewright_index::{Answer, FindError, Finder, Found, Index, Making, Query, Subject};
 use tracewright_views::history::{Event, History};
 use tracewright_views::instructions::{Expand, Step, Steps};
 
-use crate::error::DecodeError;
+use crate::error::{DecodeError, unreadable};
 use crate::run::{self, Selection};
 use crate::trace::Trace;
 
@@ -147,12 +147,10 @@ impl Trace {
             let expand = Expand::new(history, self.sources_of(number));
             // What is stored depends on all of the trace before: one thread decodes.
             let selection = Selection { jobs: Jobs::new(1), ..self.selection() };
-            let ran =
-                run::run(self.session(plan)?, (plan.buffer, buffer), &selection, expand, |()| true);
-            let (mut expand, ..) = ran.map_err(|error| {
-                let buffer = buffer.name.clone();
-                DecodeError::Read { buffer, error }
-            })?;
+            let bytes = &mut *input::of(buffer);
+            let session = self.session(plan)?;
+            let ran = run::run(session, buffer, bytes, &selection, expand, |(), _, _| true);
+            let mut expand = ran.map_err(|error| unreadable(buffer, error))?.listener;
             let first = self.first_source(number);
             expand.view.show(&mut Collected { first, items: &mut items });
         }

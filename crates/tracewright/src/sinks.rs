@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use tracewright_base::remedy::SINK;
 use tracewright_capture::{Buffer, Capture, Other, Registers};
 use tracewright_units::buffers::tmc::{Kind, Tmc};
 use tracewright_units::buffers::trbe::{Bytes, FillMode, Limit, Reg, Trbe, TriggerMode};
@@ -62,9 +63,9 @@ impl fmt::Display for SinkError {
             SinkError::Size(unit) => {
                 write!(f, "the size must be a multiple of {unit} from {unit} to {MAX_SIZE}")
             }
-            SinkError::Mode => f.write_str(
-                "an ETR or ETB has no Wrap mode; select fill or circular, or --sink trbe",
-            ),
+            SinkError::Mode => {
+                write!(f, "an ETR or ETB has no Wrap mode; select fill or circular, or {SINK} trbe")
+            }
             SinkError::Delay => f.write_str("an ETR or ETB counts words: use a multiple of 4"),
         }
     }

@@ -1,21 +1,23 @@
 //! A capture that is ready to be decoded.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use tracewright_capture::{Access, Bytes, Capture, Files, ImageSource, OpenError};
-use tracewright_decode::detect::Detection;
+use tracewright_decode::detect::Candidate;
 use tracewright_decode::detect::complete::complete;
 use tracewright_decode::plan::Why;
 use tracewright_decode::raw::{self, RawTrace};
 use tracewright_decode::{
-    Caches, Fork, Jobs, Listener, Memory, Options, Plan, Session, Skipped, Tally,
+    Caches, Fork, Jobs, Listener, Memory, Options, Plan, Session, Skipped, Tally, input,
 };
+use tracewright_frames::Framing;
 use tracewright_index::Window;
 use tracewright_views::explain::Decoded;
-use tracewright_views::{Source, SymbolAt};
+use tracewright_views::{LineTable, Source, SymbolAt};
 
 use crate::chunks::Chunks;
-use crate::error::DecodeError;
+use crate::error::{DecodeError, unreadable};
 use crate::run::{self, Selection};
 use crate::summary::Summary;
 
@@ -34,6 +36,8 @@ pub struct Trace {
     window: Window,
     plans: Vec<Plan>,
     sources: Vec<Source>,
+    /// The number of the first source of each plan.
+    firsts: Vec<usize>,
 }
 
 impl Trace {
@@ -47,11 +51,11 @@ impl Trace {
 
     /// As [`new`](Self::new), decoded with `options`.
     pub fn decoded_with(capture: Capture, options: Options) -> Trace {
-        let memory = Memory::new(&capture);
-        let (plans, sources) = (Vec::new(), Vec::new());
+        let (plans, sources, firsts) = (Vec::new(), Vec::new(), Vec::new());
         let (jobs, window) = (Jobs::all(), Window::default());
+        let (partial, memory) = (false, Memory::new(&capture));
         let mut trace =
-            Trace { capture, memory, options, partial: false, jobs, window, plans, sources };
+            Trace { capture, memory, options, partial, jobs, window, plans, sources, firsts };
         trace.plan();
         trace
     }
@@ -62,14 +66,48 @@ impl Trace {
         self.plans = buffers.filter_map(|buffer| Plan::new(capture, buffer, options)).collect();
         let sources = self.plans.iter().flat_map(|plan| Source::all(capture, plan, memory));
         self.sources = sources.collect();
+        let mut first = 0;
+        let firsts = self.plans.iter().map(|plan| {
+            let own = first;
+            first += plan.sources.len();
+            own
+        });
+        self.firsts = firsts.collect();
     }
 
     /// Decodes with `options`: other framing, only some trace IDs, opcodes checked.
     #[must_use]
     pub fn with_options(mut self, options: Options) -> Trace {
+        self.set_options(options);
+        self
+    }
+
+    /// As [`with_options`](Self::with_options), in place.
+    pub fn set_options(&mut self, options: Options) {
         self.options = options;
         self.plan();
-        self
+    }
+
+    /// Orders the sources of the plan with this number by a key of their trace IDs, until the
+    /// options change.
+    pub fn sort_sources<K: Ord>(&mut self, number: usize, key: impl Fn(u16) -> K) {
+        let first = self.first_source(number);
+        let (Some(plan), Some(sources)) =
+            (self.plans.get_mut(number), self.sources.get_mut(first..))
+        else {
+            return;
+        };
+        let mut order: Vec<_> = plan.sources.drain(..).zip(sources.iter().cloned()).collect();
+        order.sort_by_key(|(planned, _)| key(planned.id));
+        for ((planned, source), to) in order.into_iter().zip(sources) {
+            plan.sources.push(planned);
+            *to = source;
+        }
+    }
+
+    /// Shows the source lines of `table` with the names of functions, until the options change.
+    pub fn show_lines(&mut self, table: &Arc<LineTable>) {
+        self.sources.iter_mut().for_each(|source| source.show_lines(table));
     }
 
     /// Adds program memory. Where both it and the capture have memory, it is used.
@@ -185,21 +223,25 @@ impl Trace {
         plan: &Plan,
         session: Session,
         listener: L,
-        write: impl FnMut(L::Output) -> bool,
+        mut write: impl FnMut(L::Output) -> bool,
     ) -> Result<(Tally, Caches), DecodeError> {
         let buffer = &self.capture.buffers[plan.buffer];
-        let ran = run::run(session, (plan.buffer, buffer), &self.selection(), listener, write);
-        let failed = |error| DecodeError::Read { buffer: buffer.name.clone(), error };
-        ran.map(|(_, tally, caches)| (tally, caches)).map_err(failed)
+        let bytes = &mut *input::of(buffer);
+        let write = |output, _, _: &Tally| write(output);
+        let ran = run::run(session, buffer, bytes, &self.selection(), listener, write);
+        ran.map(|ran| (ran.tally, ran.caches)).map_err(|error| unreadable(buffer, error))
     }
 
     /// The part of each buffer that is decoded, and the threads.
     pub(crate) fn selection(&self) -> Selection<'_> {
-        Selection { window: self.window.clone(), index: None, jobs: self.jobs.clone() }
+        Selection { window: self.window.clone(), index: None, parts: None, jobs: self.jobs.clone() }
     }
 
-    /// A session for a buffer, with the caches of another one.
-    pub(crate) fn session_with(&self, plan: &Plan, caches: Caches) -> Result<Session, DecodeError> {
+    /// As [`session`](Self::session), with the caches of another session of this trace.
+    ///
+    /// # Errors
+    /// As `session`.
+    pub fn session_with(&self, plan: &Plan, caches: Caches) -> Result<Session, DecodeError> {
         Session::with_caches(&self.capture, plan, &self.memory, &self.options, caches)
             .map_err(DecodeError::Plan)
     }
@@ -211,10 +253,12 @@ impl Trace {
         rest.get(..count).unwrap_or(rest)
     }
 
-    /// The sources of whose trace in a buffer nothing was decoded.
-    pub(crate) fn unseen(&self, plan: &Plan, sources: &[Source], tally: &Tally) -> u64 {
+    /// The result `tally` of decoding the buffer of the plan with this number among the
+    /// [`plans`](Self::plans), for its summary and diagnosis. `None` where there is no such plan.
+    pub fn decoded<'a>(&'a self, number: usize, tally: &'a Tally) -> Option<Decoded<'a>> {
+        let (plan, sources) = (self.plans.get(number)?, self.sources_of(number));
         let Trace { capture, memory, options, .. } = self;
-        Decoded { capture, plan, sources, memory, options, tally }.unseen()
+        Some(Decoded { capture, plan, sources, memory, options, tally })
     }
 
     /// Whether only a part of each buffer is decoded.
@@ -246,7 +290,7 @@ impl Trace {
 
     /// The number of the first source of the plan with this number.
     pub(crate) fn first_source(&self, number: usize) -> usize {
-        self.plans.iter().take(number).map(|plan| plan.sources.len()).sum()
+        self.firsts.get(number).copied().unwrap_or(self.sources.len())
     }
 
     /// A session that decodes a buffer, whose sources are numbered from 0.
@@ -266,21 +310,49 @@ impl Trace {
 /// [`OpenError`] where a file cannot be read, or nothing explains the bytes.
 pub fn open_raw(
     path: impl AsRef<Path>,
-    mut raw: RawTrace,
+    raw: RawTrace,
     images: &[ImageSource],
 ) -> Result<(Trace, Vec<String>), OpenError> {
-    let (path, mut notes) = (path.as_ref(), Vec::new());
-    let without = raw.units.is_empty();
-    let detection = complete(path, &mut raw, images, None, &mut notes)?;
-    if let Some(best) = detection.iter().filter(|_| without).find_map(Detection::best) {
-        notes.push(format!("detected: {}", best.summary()));
-    }
-    let mut capture = raw::capture(path, &raw, &mut notes)?;
+    let RawCapture { mut capture, detected, port, mut notes } =
+        read_raw(path.as_ref(), raw, images, None)?;
+    notes.extend(detected.map(|best| format!("detected: {}", best.summary())));
     for image in images {
         capture.add_image(image)?;
     }
-    let options = Options { framing: raw.framing.of_port(), ..Options::default() };
-    Ok((Trace::new(capture).with_options(options), notes))
+    let options = Options { framing: port, ..Options::default() };
+    Ok((Trace::decoded_with(capture, options), notes))
+}
+
+/// Raw trace data that were read.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct RawCapture {
+    /// The capture, without the programs that it was detected with.
+    pub capture: Capture,
+    /// What was detected, where no trace unit was given.
+    pub detected: Option<Candidate>,
+    /// The framing of a trace port, for the [`Options`].
+    pub port: Option<Framing>,
+    /// What was assumed, one text for each line.
+    pub notes: Vec<String>,
+}
+
+/// Reads the raw trace data at `path`. What `raw` does not state is detected, with the programs
+/// `images`; `align` is the number of bytes before the first frame, where that is known.
+///
+/// # Errors
+/// As [`open_raw`].
+pub fn read_raw(
+    path: &Path,
+    mut raw: RawTrace,
+    images: &[ImageSource],
+    align: Option<u64>,
+) -> Result<RawCapture, OpenError> {
+    let (without, mut notes) = (raw.units.is_empty(), Vec::new());
+    let detection = complete(path, &mut raw, images, align, &mut notes)?;
+    let detected = detection.filter(|_| without).and_then(|found| found.best().cloned());
+    let capture = raw::capture(path, &raw, &mut notes)?;
+    Ok(RawCapture { capture, detected, port: raw.framing.of_port(), notes })
 }
 
 /// Reads the capture at `path`: an Arm snapshot (its folder or its `snapshot.ini`), a folder

@@ -1,6 +1,7 @@
 //! Counts of each stage of decoding, and remarks on what is missing or wrong.
 
 mod cause;
+mod of_source;
 mod path;
 mod profiles;
 mod source_line;
@@ -8,15 +9,13 @@ mod source_line;
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use tracewright_base::Inconsistency;
-use tracewright_capture::{Buffer, Capture, Form, Format, Kind};
+use tracewright_base::remedy::{ALL_BUFFERS, FRAMING, ID, PROTOCOL, REGISTER, SOURCE};
+use tracewright_capture::{Buffer, Capture, Format, Kind};
 use tracewright_decode::detect::cause::Cause;
-use tracewright_decode::detect::fill::{filled_from, filling};
+use tracewright_decode::detect::fill::filled_from;
 use tracewright_decode::detect::may_be_frames;
-use tracewright_decode::{Counts, Memory, Options, Plan, Session, Skipped, Tally, Why};
+use tracewright_decode::{Memory, Options, Plan, Session, Skipped, Tally, Why};
 use tracewright_frames::{FRAME, Framing, Link, Numbering, Splitter, sync};
-use tracewright_protocols::TraceForm;
-use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
 
 use crate::link::{Ids, largest};
 use crate::sources::Source;
@@ -240,7 +239,7 @@ impl Decoded<'_> {
                     "the bytes contain {ports} synchronisation packets of a trace port (ff ff ff \
                      7f)"
                 ),
-                "the bytes come from a trace port: try --framing tpiu",
+                format!("the bytes come from a trace port: try {FRAMING} tpiu"),
             ));
         }
         if let Some((framing, packets)) = other {
@@ -249,7 +248,7 @@ impl Decoded<'_> {
                 format!(
                     "with framing {name}, the start of the buffer decodes to {packets} packets"
                 ),
-                format!("try --framing {name}"),
+                format!("try {FRAMING} {name}"),
             ));
         }
         for (n, source) in self.sources.iter().enumerate() {
@@ -313,11 +312,12 @@ impl Decoded<'_> {
             );
         }
         let (what, help) = match &self.plan.messages {
-            None => ("frame", "if there are many, the framing is wrong: try another --framing"),
+            None => ("frame", format!("if there are many, the framing is wrong: try another {FRAMING}")),
             Some(_) => (
                 "message",
                 "if there are many, check the parameters source_width and timestamp_bytes: they describe \
-                 what precedes each payload",
+                 what precedes each payload"
+                    .to_owned(),
             ),
         };
         remark(format!("{bad} bytes are undecodable as {what}s"), help)
@@ -341,7 +341,7 @@ impl Decoded<'_> {
         })
     }
 
-    /// The remark where no source has an ID of `--id`.
+    /// The remark where no source has a selected ID.
     fn none_chosen(&self) -> Option<Remark> {
         let others = self.plan.skipped.iter().filter_map(|skipped| match skipped.why {
             Why::NotChosen(id) => Some(format!("{} has {id:#04x}", skipped.name)),
@@ -354,7 +354,7 @@ impl Decoded<'_> {
             let what = if self.plan.messages.is_some() { "number" } else { "trace ID" };
             remark(
                 format!("no decodable source has the {what} {asked}"),
-                format!("choose another with --id: {}", others.join(", ")),
+                format!("choose another with {ID}: {}", others.join(", ")),
             )
         })
     }
@@ -374,7 +374,7 @@ impl Decoded<'_> {
             format!("the buffer {name} is empty"),
             match others.first() {
                 Some(first) => format!(
-                    "other buffers are not ({}): try --source {first}, or --all-buffers",
+                    "other buffers are not ({}): try {SOURCE} {first}, or {ALL_BUFFERS}",
                     others.join(", ")
                 ),
                 None => {
@@ -462,250 +462,10 @@ impl Decoded<'_> {
         Some(remark(
             format!("the bytes may be formatter frames with the trace IDs {}", list.join(", ")),
             format!(
-                "try --framing coresight, with the protocol of each ID: --protocol \
+                "try {FRAMING} coresight, with the protocol of each ID: {PROTOCOL} \
                  NAME@{first:#04x}"
             ),
         ))
-    }
-
-    fn source(&self, source: &Source, c: &Counts, reframe: bool, remarks: &mut Vec<Remark>) {
-        let name = &source.name;
-        if c.bytes() == 0 {
-            return;
-        }
-        if c.instructions + c.unknown_instructions == 0
-            && let Some((start, 0)) = self.filling()
-        {
-            remarks.push(remark(
-                format!("{name}: all {} bytes are {}", start.len(), filling(&start, 0)),
-                "the memory was cleared or filled, and no trace was written to it: check that \
-                 tracing was enabled, and which memory was read",
-            ));
-            return;
-        }
-        if c.packets == 0 && !reframe {
-            remarks.push(remark(
-                format!(
-                    "{name}: no synchronisation in {} bytes, so no packet can be decoded",
-                    c.bytes()
-                ),
-                match source.config.protocol().form() {
-                    _ if source.config.assumes_synced().is_some() => {
-                        "if the capture begins with a packet, try --assume-synced; otherwise \
-                         check the framing, and enable synchronisation packets (ITM_TCR.SYNCENA)"
-                    }
-                    TraceForm::Messages => {
-                        "check the parameters of the trace unit: `profile`, `framing`, \
-                         `source_width` and `timestamp_bytes` describe what precedes each packet"
-                    }
-                    _ => {
-                        "check protocol and framing; if they are right, capture more, or program \
-                         the unit to synchronise more often"
-                    }
-                },
-            ));
-            remarks.extend(profiles::remark(self));
-            return;
-        }
-        if let Some((at, fault)) = c.first_undecodable.filter(|_| !reframe) {
-            let bad = c.undecodable - c.truncated;
-            remarks.push(remark(
-                match bad {
-                    1 => format!("{name}: 1 undecodable byte, at offset {at} ({fault})"),
-                    bad => {
-                        format!(
-                            "{name}: {bad} undecodable bytes, the first at offset {at} \
-                                 ({fault})"
-                        )
-                    }
-                },
-                "list them with `packets --bytes`; if there are many, check the registers and the \
-                 framing",
-            ));
-        }
-        if c.unsynchronised * 4 > c.bytes() && !reframe {
-            let (lost, all) = (c.unsynchronised, c.bytes());
-            remarks.push(remark(
-                format!(
-                    "{name}: {lost} of {all} bytes come before a synchronisation and are not \
-                     decoded"
-                ),
-                match source.config.protocol().form() {
-                    TraceForm::Messages => {
-                        "check profile, version and widths, which `info` lists; set them with \
-                         --params FILE or --config profile=NAME"
-                    }
-                    _ => "check protocol, framing and the unit's registers",
-                },
-            ));
-        }
-        if (c.unsynchronised + c.undecodable) * 4 > c.bytes() && !reframe {
-            remarks.extend(profiles::remark(self));
-        }
-        if let Some(address) = c.first_no_code {
-            remarks.push(self.no_code(source, c, address));
-        } else if source.config.protocol().traces_instructions()
-            && source.config.protocol() != AnyProtocol::Etmv4d
-            && c.packets > 0
-            && c.instructions + c.unknown_instructions == 0
-            && !reframe
-        {
-            let speculative = match &source.config {
-                AnyConfig::Etmv4(config) | AnyConfig::Ete(config) => config.max_speculation() > 0,
-                _ => false,
-            };
-            remarks.push(remark(
-                format!("{name}: {} packets, but no instructions", c.packets),
-                if speculative {
-                    "no element is committed, the trace is filtered, or it ends before an address: \
-                     list it with `packets`"
-                } else {
-                    "the trace is filtered, or ends before an address: list it with `packets`"
-                },
-            ));
-        }
-        if c.zero_timestamps > 0 && self.capture.kind == Kind::Perf {
-            let zero = c.zero_timestamps;
-            remarks.push(remark(
-                format!(
-                    "{name}: {zero} timestamps are 0, so that its order among other CPUs is not known"
-                ),
-                "the timestamp generator of the trace was not running: the firmware enables it",
-            ));
-        }
-        if let Some((at, inconsistency)) = c.first_inconsistency {
-            remarks.push(remark(
-                match c.inconsistencies {
-                    1 => format!("{name}: 1 inconsistency, at offset {at}: {inconsistency}"),
-                    n => {
-                        format!(
-                            "{name}: {n} inconsistencies, the first at offset {at}: {inconsistency}"
-                        )
-                    }
-                },
-                self.contradicted(source, c, inconsistency),
-            ));
-        }
-        if let Some(at) = c.first_expansion_limit {
-            let limit = self.options.max_expansion;
-            let times = match c.expansion_limits {
-                1 => "1 time".to_owned(),
-                n => format!("{n} times"),
-            };
-            remarks.push(remark(
-                format!(
-                    "{name}: the limit of {limit} instructions for each byte of a packet was \
-                     reached {times}, first at offset {at}"
-                ),
-                "if the trace is right, the program has long straight code or long loops there: \
-                 raise the limit with --max-expansion N",
-            ));
-        }
-    }
-
-    /// What to do about an inconsistency.
-    fn contradicted(
-        &self,
-        source: &Source,
-        c: &Counts,
-        inconsistency: Inconsistency,
-    ) -> &'static str {
-        let of_exception = inconsistency == Inconsistency::AddressNotReached
-            && c.inconsistencies <= c.exceptions
-            && is_microcontroller(&source.config);
-        if of_exception {
-            return "the return address of an exception may be inside an instruction that it \
-                    interrupted and that goes on later, such as LDM (docs/etmv4-ete.md)";
-        }
-        let of_program = matches!(
-            inconsistency,
-            Inconsistency::AddressNotReached
-                | Inconsistency::UnconditionalNotTaken
-                | Inconsistency::InvalidOpcode
-        );
-        let linux = self.capture.linux.as_ref().filter(|linux| !linux.kcore && of_program);
-        let modules = linux.iter().flat_map(|linux| linux.spaces.modules());
-        match modules.into_iter().any(|module| module.kernel && module.found.is_some()) {
-            true => {
-                "check that the files are those that were executed; the kernel replaces \
-                 instructions of its file when it starts and while it runs (alternatives, ftrace, \
-                 static keys): `perf record --kcore` records its memory"
-            }
-            false => {
-                "check that the image is the program that was executed, and check the registers"
-            }
-        }
-    }
-
-    fn no_code(&self, source: &Source, c: &Counts, address: u64) -> Remark {
-        let name = &source.name;
-        let times = if c.no_code == 1 { "once".into() } else { format!("{} times", c.no_code) };
-        let images = self.capture.memory.iter().filter(|dump| dump.bytes.is_some());
-        let mut images: Vec<_> = images
-            .map(|dump| match (dump.form, dump.last()) {
-                (Form::Raw, Some(last)) => format!("{} {:#x}..={last:#x}", dump.name, dump.address),
-                _ => dump.name.clone(),
-            })
-            .collect();
-        // Several cores may list the same memory.
-        images.dedup();
-        let linux = self.capture.linux.as_ref();
-        let there = match images.len() {
-            0 if linux.is_some() => "`info` lists the files that were not found".into(),
-            0 => "no image is configured".into(),
-            1..=4 => format!("the images are {}", images.join(", ")),
-            n => format!("`info` lists the {n} images"),
-        };
-        let mut planned = self.plan.sources.iter().zip(self.sources);
-        let planned = planned.find(|(_, its)| std::ptr::eq(*its, source));
-        let host = linux.zip(planned).and_then(|(linux, (p, _))| linux.hosts.get(p.source));
-        let space = c.first_no_code_space;
-        let missing = format!("{name}: program memory is missing {times}, first at {address:#x}");
-        if host.is_some_and(|host| host.excludes(space)) {
-            return remark(
-                format!(
-                    "{missing} in {space} memory, which is not that of the recorded system: it is of \
-                     a guest, of firmware or of the Secure world"
-                ),
-                "add its program with --image FILE (ELF) or --image FILE@ADDRESS",
-            );
-        }
-        let is_kernel = address >> 63 != 0;
-        let users = linux.map(|linux| linux.spaces.guest_users()).unwrap_or_default();
-        if let Some(first) = users.first().filter(|_| space.el() == Some(0)) {
-            return remark(
-                format!(
-                    "{missing} in {space} memory, which is that of a guest where thread {first} (a \
-                     virtual CPU) executes it after EL1: which processes a guest has is not recorded"
-                ),
-                "add their programs with --image FILE (ELF) or --image FILE@ADDRESS",
-            );
-        }
-        let unknown = linux.map(|linux| linux.spaces.unknown_threads()).unwrap_or_default();
-        if let Some(first) = unknown.first().filter(|_| !is_kernel) {
-            let others = match unknown.len() {
-                1 => String::new(),
-                n => format!(" and {} others", n - 1),
-            };
-            return remark(
-                format!(
-                    "{missing}; the trace has the context ID {first:#x} (thread {first}){others}, \
-                     and no record of the capture is of this thread"
-                ),
-                "record where threads have the numbers of the kernel, not in a container (PID \
-                 namespace); --image FILE is the code of all threads",
-            );
-        }
-        remark(
-            format!("{missing}; {there}"),
-            match linux.is_some() {
-                true => {
-                    "add the files of the traced machine with --symfs FOLDER or --binary FILE, and \
-                     code that is in no file with --image FILE@ADDRESS"
-                }
-                false => "add the program with --image FILE (ELF) or --image FILE@ADDRESS",
-            },
-        )
     }
 
     fn unknown_ids_remark(&self, unknown_ids: &[(u16, u64)]) -> Remark {
@@ -719,7 +479,7 @@ impl Decoded<'_> {
             _ if !left_out.is_empty() => {
                 format!("they may belong to {}, which could not be decoded", left_out.join(", "))
             }
-            Kind::Raw => format!("configure a source for each: --protocol NAME@{first:#04x}"),
+            Kind::Raw => format!("configure a source for each: {PROTOCOL} NAME@{first:#04x}"),
             _ if self.plan.messages.is_some() => {
                 "add a source for each, with its number as the parameter `source`".into()
             }
@@ -757,7 +517,7 @@ pub fn data_stream(capture: &Capture, plan: &Plan, id: u16, bytes: u64) -> Optio
         }
         Kind::Raw => {
             let id = planned.id;
-            format!("add --protocol ETM4D --config TRCTRACEIDR={id:#x}, {decoded}")
+            format!("add {PROTOCOL} ETM4D {REGISTER} TRCTRACEIDR={id:#x}, {decoded}")
         }
         _ => format!("add a source of type ETM4D with the registers of {unit}, {decoded}"),
     };
@@ -768,15 +528,7 @@ pub fn data_stream(capture: &Capture, plan: &Plan, id: u16, bytes: u64) -> Optio
     Some(remark(what, help))
 }
 
-/// The value of `--framing` for a plan.
+/// The word for the framing of a plan.
 pub fn plan_framing(plan: &Plan) -> &'static str {
     if plan.messages.is_some() { plan.framing_name() } else { plan.framing.option() }
-}
-
-/// Whether the configuration is that of the trace unit of a core of the M profile.
-fn is_microcontroller(config: &AnyConfig) -> bool {
-    match config {
-        AnyConfig::Etmv4(config) => config.microcontroller(),
-        _ => false,
-    }
 }

@@ -149,6 +149,11 @@ impl<'a> Object<'a> {
     pub fn end(self) {
         self.out.push('}');
     }
+
+    /// Ends the object and its line.
+    pub fn line(self) {
+        self.out.push_str("}\n");
+    }
 }
 
 #[cfg(test)]

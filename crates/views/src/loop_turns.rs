@@ -9,7 +9,7 @@ pub(crate) const KIND: &str = "loop-turns";
 
 /// Further turns of the loop that the lines before list.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct LoopTurns<'a> {
+pub struct LoopTurns<'a> {
     /// The ranges of a turn.
     pub(crate) ranges: &'a [Range],
     /// The number of turns.
@@ -35,7 +35,7 @@ impl fmt::Display for LoopTurns<'_> {
         write!(
             f,
             "{turns} further turns from {:#x}, {ranges} {} each, {} instructions in all: not \
-             listed (--max-expansion)",
+             listed, as the limit was reached",
             self.start(),
             if ranges == 1 { "range" } else { "ranges" },
             self.instructions()
@@ -56,8 +56,8 @@ mod tests {
             Range { start: 0x80, bytes: 4, instructions: 2, cycles: Counted::UNKNOWN, last };
         assert_eq!(
             LoopTurns { ranges: &[range, range], turns: 5 }.to_string(),
-            "5 further turns from 0x80, 2 ranges each, 20 instructions in all: not listed \
-             (--max-expansion)"
+            "5 further turns from 0x80, 2 ranges each, 20 instructions in all: not listed, as the \
+             limit was reached"
         );
     }
 }

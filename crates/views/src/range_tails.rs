@@ -36,9 +36,8 @@ impl RangeTails {
         out: &mut String,
         write: impl FnOnce(&Range, &mut String),
     ) {
-        const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
         let key = u64::from(range.instructions) << 32 | u64::from(range.last.word());
-        let index = (key.wrapping_mul(FACTOR) >> 54) as usize & (SLOTS - 1);
+        let index = (tracewright_base::mix(key) >> 54) as usize & (SLOTS - 1);
         match self.slots.get(index) {
             Some(slot) if slot.key == key && slot.len > 0 => {
                 self.texts.append(index * CHUNKS, slot.len, out);

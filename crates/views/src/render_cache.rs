@@ -20,7 +20,7 @@ const FEW_TRIAL: usize = 1 << 23;
 /// The text of recent keys. The cache is direct-mapped: a key replaces the key that has the same
 /// slot. Slots are added while keys are, so that a small program takes little memory.
 #[derive(Clone, Debug)]
-pub(crate) struct RenderCache {
+pub struct RenderCache {
     /// Empty until the first text is stored.
     slots: Vec<Slot>,
     /// The texts of all slots, one after another.

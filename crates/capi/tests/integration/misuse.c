@@ -540,6 +540,21 @@ static void threads(tw_capture *capture)
     }
 }
 
+static void remedies(void)
+{
+    const char *text = "add <register> A=1, or <image> FILE";
+    const char *name;
+
+    EXPECT(TW_OK, tw_remedy(text, 0, &name, &error));
+    THAT(strcmp(name, "register") == 0);
+    EXPECT(TW_OK, tw_remedy(text, 1, &name, &error));
+    THAT(strcmp(name, "image") == 0);
+    EXPECT(TW_END, tw_remedy(text, 2, &name, &error));
+    THAT(name == NULL);
+    EXPECT(TW_ERR_NULL, tw_remedy(NULL, 0, &name, &error));
+    EXPECT(TW_ERR_NULL, tw_remedy(text, 0, NULL, &error));
+}
+
 int main(int argc, char **argv)
 {
     tw_capture *capture;
@@ -552,6 +567,7 @@ int main(int argc, char **argv)
         THAT(strlen(tw_status_text(code)) > 5);
     }
     THAT(tw_element_kind_name(0) == NULL && tw_element_kind_name(UINT32_MAX) == NULL);
+    remedies();
     THAT(tw_version() != 0 && strchr(tw_version_text(), '.') != NULL);
     opening(argv[1]);
     EXPECT(TW_OK, tw_open(argv[1], NULL, &capture, &error));

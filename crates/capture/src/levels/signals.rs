@@ -1,5 +1,6 @@
 //! Names of the signals of a port, and the bits of levels that they have.
 
+use tracewright_base::remedy::SIGNAL;
 use tracewright_frames::cycles::port::{Mode, PAIRS, Wiring};
 use tracewright_frames::pins::Width;
 use tracewright_units::etm::connector::{Pin, Pinout, signal};
@@ -91,7 +92,7 @@ impl Signals {
         let full = full(&label);
         if let Some((_, first)) = self.found.iter().find(|(found, _)| *found == bit) {
             return Err(format!(
-                "`{}` and `{}` are the same signal of the port; select one with --signal \
+                "`{}` and `{}` are the same signal of the port; select one with {SIGNAL} \
                  SIGNAL=NAME",
                 line(first),
                 line(&full)
@@ -109,7 +110,7 @@ impl Signals {
             if has(bit) {
                 return Ok(());
             }
-            Err(format!("it has no signal {name}; give its name with --signal {name}=NAME"))
+            Err(format!("it has no signal {name}; give its name with {SIGNAL} {name}=NAME"))
         };
         need(CLOCK, "TRACECLK".to_owned())?;
         match self.sends {

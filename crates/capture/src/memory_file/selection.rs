@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use tracewright_base::Invalid;
+use tracewright_base::remedy::{BUFFER, IMAGE, SKIP};
 use tracewright_image::Elf;
 
 use super::gzip::unpacked;
@@ -86,7 +87,7 @@ impl BufferAt {
             }
         }
         Err(fail(format!(
-            "`{place}` is not an address, and no program of --image has a symbol of that name; write \
+            "`{place}` is not an address, and no program of {IMAGE} has a symbol of that name; write \
              ADDRESS or ADDRESS,SIZE, such as 0x20001000,4096"
         )))
     }
@@ -141,7 +142,7 @@ impl Selection {
         let len = unpacked.len();
         let packed = Container::Gzip;
         let selected = self.part(&unpacked)?.unwrap_or(Selected { bytes: unpacked, what: None });
-        let help = selected.what.as_ref().and_then(|inside| inside.help);
+        let help = selected.what.as_ref().and_then(|inside| inside.help.clone());
         let what = match selected.what {
             Some(inside) => format!("it is {packed}; inside, {}", inside.what),
             None => format!("it is {packed}: {len} bytes are read"),
@@ -155,9 +156,9 @@ impl Selection {
         let selected = match (memory, self.buffer) {
             (Some(memory), buffer) => Some(memory.part(buffer)?),
             (None, Some(_)) => {
-                let what = "it has no addresses in which a buffer could be searched for; cut it with \
-                            --skip";
-                return Err(what.to_owned());
+                return Err(format!(
+                    "it has no addresses in which a buffer could be searched for; cut it with {SKIP}"
+                ));
             }
             (None, None) => None,
         };
@@ -184,8 +185,8 @@ impl MemoryFile {
         let Some(BufferAt { address, size }) = buffer else {
             let [piece] = self.pieces.as_slice() else {
                 return Err(format!(
-                    "it is {form}, with {}; --buffer ADDRESS, or SYMBOL with --image, selects the \
-                     trace buffer; a program belongs to --image",
+                    "it is {form}, with {}; {BUFFER} ADDRESS, or SYMBOL with {IMAGE}, selects the \
+                     trace buffer; a program belongs to {IMAGE}",
                     self.listed()
                 ));
             };
@@ -195,9 +196,11 @@ impl MemoryFile {
                 None => String::new(),
             };
             let what = format!("it is {form}: {len} bytes{from} are read");
-            let help = self.is_core.then_some(
-                "a trace buffer in it is selected with --buffer ADDRESS, or SYMBOL with --image",
-            );
+            let help = self.is_core.then(|| {
+                format!(
+                    "a trace buffer in it is selected with {BUFFER} ADDRESS, or SYMBOL with {IMAGE}"
+                )
+            });
             let what = Some(Conversion { what, help });
             return Ok(Selected { bytes: piece.bytes.clone(), what });
         };

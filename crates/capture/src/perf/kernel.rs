@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use tracewright_base::remedy::{ASSUME_MODULE_LAYOUT, BINARY};
 use tracewright_image::{Elf, ObjectFile};
 
 use super::features::RecordedFile;
@@ -125,13 +126,12 @@ pub(super) fn module_text(
     }
     match object.least_offset().filter(|_| assume) {
         Some(offset) => Text::Assumed(mmap.address.wrapping_add(offset)),
-        None => Text::Unknown(
+        None => Text::Unknown(format!(
             "other sections with code are before .text, and become larger when the module is \
-             loaded; the kernel's symbols (/proc/kallsyms of the traced machine: --binary kallsyms) \
+             loaded; the kernel's symbols (/proc/kallsyms of the traced machine: {BINARY} kallsyms) \
              or a copy of its memory (perf record --kcore) have the address, and \
-             --assume-module-layout takes that of the file"
-                .into(),
-        ),
+             {ASSUME_MODULE_LAYOUT} takes that of the file"
+        )),
     }
 }
 

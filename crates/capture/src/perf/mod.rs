@@ -56,6 +56,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tracewright_base::remedy::{BINARY, SYMFS};
 use tracewright_image::{ContextKey, Elf, Host, Load};
 
 pub use attr::{Attr, SampleId};
@@ -571,7 +572,7 @@ fn missing_files(
         if let Some(file) = finder.beside_capture(&module.path) {
             note(Problem::PerfData(format!(
                 "{} has the name of {}, for which no build ID is recorded: if it is that file, \
-                 --binary {} uses it",
+                 {BINARY} {} uses it",
                 file.display(),
                 module.path,
                 file.display()
@@ -580,8 +581,8 @@ fn missing_files(
     }
     if let Some(first) = missing.first() {
         note(Problem::PerfFiles(format!(
-            "{} of {} mapped files were not found, the first: {}; give them with --symfs FOLDER or \
-             --binary FILE (`tracewright info` lists them)",
+            "{} of {} mapped files were not found, the first: {}; give them with {SYMFS} FOLDER or \
+             {BINARY} FILE (`tracewright info` lists them)",
             missing.len(),
             spaces.modules().len(),
             processes::missing(first)

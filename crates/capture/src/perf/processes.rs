@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
+use tracewright_base::remedy::BINARY;
 use tracewright_image::{
     AddressSpaces, Change, Dump, Module, ModuleFile, ObjectFile, Region, Symbol, Symbols, Thread,
 };
@@ -64,6 +65,9 @@ struct Builder<'a, 'b> {
     noted: HashSet<(String, String)>,
 }
 
+/// The type of a record with a build ID: PERF_RECORD_HEADER_BUILD_ID.
+const HEADER_BUILD_ID: u32 = 67;
+
 /// The address spaces of the processes in `data`. `moment` is that of a record, by its index.
 pub(super) fn address_spaces(
     data: &PerfData,
@@ -76,7 +80,7 @@ pub(super) fn address_spaces(
         ids.extend(features::build_ids(bytes, data.big));
     }
     for record in &data.records {
-        if let Body::Other { number: 67, bytes } = &record.body {
+        if let Body::Other { number: HEADER_BUILD_ID, bytes } = &record.body {
             ids.extend(features::build_id(record.misc, bytes));
         }
     }
@@ -463,7 +467,7 @@ impl Builder<'_, '_> {
                 format!(
                     "{path}: {unknown} branches to other files or sections are not relocated, and \
                      decoding stops at them until the next address in the trace; the kernel's \
-                     symbols (--binary vmlinux or --binary kallsyms) or a copy of its memory (perf \
+                     symbols ({BINARY} vmlinux or {BINARY} kallsyms) or a copy of its memory (perf \
                      record --kcore) have their targets"
                 ),
             );

@@ -36,11 +36,19 @@ pub struct Recording {
     pub process: u32,
     /// The name of the process.
     pub name: String,
+    /// The command that makes the file, and its arguments.
+    pub command: Vec<String>,
 }
 
 impl Default for Recording {
     fn default() -> Self {
-        Recording { big: false, form: Form::File, process: 1000, name: "traced".into() }
+        Recording {
+            big: false,
+            form: Form::File,
+            process: 1000,
+            name: "traced".into(),
+            command: vec!["tracewright".into()],
+        }
     }
 }
 
@@ -102,7 +110,7 @@ impl Recording {
             ..PerfData::default()
         };
         data.features.insert(features::ARCH, features::write_text("aarch64", self.big));
-        let command = ["tracewright", "encode", "--to", "perf"];
+        let command: Vec<&str> = self.command.iter().map(String::as_str).collect();
         let command = features::write_command_line(&command, self.big);
         data.features.insert(features::COMMAND_LINE, command);
         let start = self.id(0, 0);

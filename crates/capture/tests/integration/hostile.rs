@@ -335,7 +335,7 @@ fn named_pipes_are_not_opened() {
     let notes: Vec<_> =
         soon(|| open(&folder.0)).unwrap().notes.iter().map(|note| folder.short(note)).collect();
     let want = "cannot read trace.bin, so its trace is missing: it is a named pipe, which is read \
-                with --pipes only";
+                with <pipes> only";
     assert!(notes.iter().any(|note| note.contains(want)), "{notes:#?}");
     let asked = open_with(&folder.0, Access::with_pipes(true)).unwrap();
     assert!(asked.buffers[0].is_piped());

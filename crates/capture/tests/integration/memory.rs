@@ -74,7 +74,7 @@ fn pieces_of_records() {
     let path = data().join("objcopy.tekhex");
     let pieces = read(&path).unwrap_err();
     assert!(
-        pieces.contains("96 bytes at 0x20001000, 64 bytes at 0x200010c0; --buffer"),
+        pieces.contains("96 bytes at 0x20001000, 64 bytes at 0x200010c0; <buffer>"),
         "{pieces}"
     );
     let buffer = Some(BufferAt { address: 0x2000_1000, size: None });
@@ -158,7 +158,7 @@ fn text_of_target_tools() {
             Ok("an array of 32-bit words"),
         ),
         ("list", format!("{{\"etb\": [{list}]}}"), Ok("an array of bytes")),
-        ("gap", gap, Err("32 bytes at 0x20001000, 224 bytes at 0x20001100; --buffer")),
+        ("gap", gap, Err("32 bytes at 0x20001000, 224 bytes at 0x20001100; <buffer>")),
     ] {
         let path = folder.0.join(name);
         fs::write(&path, &text).unwrap();
@@ -265,7 +265,7 @@ fn sessions_and_numbers_of_tools() {
                 mdw(short).replace("0x20001", "0x20000"),
                 mdw(dump)
             ),
-            Err("64 bytes at 0x20000000, 224 bytes at 0x20001000; --buffer"),
+            Err("64 bytes at 0x20000000, 224 bytes at 0x20001000; <buffer>"),
         ),
         ("lldb", format!("(lldb) memory read 0x20001000 0x200010e0\n{lldb}"), Ok(dump)),
         ("coloured", coloured, Ok(dump)),

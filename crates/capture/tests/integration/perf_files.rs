@@ -665,7 +665,7 @@ fn a_file_of_the_name_beside_the_capture_is_reported() {
     );
     assert_eq!(byte_at(&capture, 0, 0x50_0000 + 120), None);
     let found = notes(&capture).into_iter().filter(|note| {
-        note.contains("--binary") && note.contains("/prog has the name of /usr/bin/prog")
+        note.contains("<binary>") && note.contains("/prog has the name of /usr/bin/prog")
     });
     assert_eq!(found.count(), 1, "{:?}", notes(&capture));
 }

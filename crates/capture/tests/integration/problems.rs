@@ -109,15 +109,15 @@ const NOTES: &[(&str, &[Edit], &[&str])] = &[
     ]),
     // Memory.
     ("no dump file", &[Missing("code.bin")], &[
-        "error: cpu.ini:7: [dump1] file: cannot read code.bin, so its memory is missing: no such file; copy the file there or give it with --image",
+        "error: cpu.ini:7: [dump1] file: cannot read code.bin, so its memory is missing: no such file; copy the file there or give it with <image>",
     ]),
     ("a folder as a dump", &[IsFolder("code.bin")], &[
-        "error: cpu.ini:7: [dump1] file: cannot read code.bin, so its memory is missing: it is a folder; copy the file there or give it with --image",
+        "error: cpu.ini:7: [dump1] file: cannot read code.bin, so its memory is missing: it is a folder; copy the file there or give it with <image>",
     ]),
     #[cfg(unix)]
     ("a device as a dump", &[Text("cpu.ini", "code.bin", "/dev/null")], &[
         "warning: cpu.ini:7: [dump1] file: /dev/null is outside of the capture's folder; copy it there, or check where the capture is from",
-        "error: cpu.ini:7: [dump1] file: cannot read /dev/null, so its memory is missing: it is not a regular file; copy the file there or give it with --image",
+        "error: cpu.ini:7: [dump1] file: cannot read /dev/null, so its memory is missing: it is not a regular file; copy the file there or give it with <image>",
     ]),
     ("an empty dump", &[Whole("code.bin", b"")], &[
         "warning: cpu.ini:7: [dump1] file: code.bin is empty, so its memory is missing; replace the file",
@@ -150,7 +150,7 @@ const NOTES: &[(&str, &[Edit], &[&str])] = &[
         "info: cpu.ini:9: [dump1] colour: the key is unknown and was skipped",
     ]),
     ("a program as memory", &[Whole("code.bin", b"\x7fELF"), Text("cpu.ini", "0x1000", "0")], &[
-        "warning: cpu.ini:7: [dump1] file: code.bin is an ELF file, mapped as raw memory; give it with --image instead",
+        "warning: cpu.ini:7: [dump1] file: code.bin is an ELF file, mapped as raw memory; give it with <image> instead",
     ]),
     ("an unknown space", &[Text("cpu.ini", "0x1000", "0x1000\nspace=EL9, el2")], &[
         "warning: cpu.ini:9: [dump1] space: unknown memory space `EL9`, any is assumed; expected S, N, H, EL1S, EL1N, EL2 or EL3",
@@ -189,7 +189,7 @@ const NOTES: &[(&str, &[Edit], &[&str])] = &[
         "warning: trace.ini:4: [buffer0] key `format` is missing, coresight is assumed; add it",
     ]),
     ("an unknown format", &[Text("trace.ini", "coresight", "DSTREAM")], &[
-        "warning: trace.ini:7: [buffer0] format: unknown format `DSTREAM`; expected coresight, source_data, dstream_coresight or encapsulated; correct it or give --framing",
+        "warning: trace.ini:7: [buffer0] format: unknown format `DSTREAM`; expected coresight, source_data, dstream_coresight or encapsulated; correct it or give <framing>",
     ]),
     ("two buffers of one name", &[Text("trace.ini", "buffers=buffer0", "buffers=buffer0,buffer0")], &[
         "error: trace.ini:4: [buffer0] another buffer has the name `ETB`, and links refer to that one; rename one of the two",
@@ -247,11 +247,11 @@ const ERRORS: &[(&str, &[Edit], &str, &str)] = &[
     ("nothing there", &[], "nowhere",
         "nowhere: cannot be read: no such file; check the path"),
     ("a folder without an index", &[Missing("snapshot.ini")], "",
-        ": no snapshot.ini and no capture.toml in this folder; give the folder of a capture, or a file of raw trace data with --protocol"),
+        ": no snapshot.ini and no capture.toml in this folder; give the folder of a capture, or a file of raw trace data with <protocol>"),
     ("a part without an index", &[Missing("snapshot.ini")], "trace.ini",
         "trace.ini: part of a snapshot, but there is no snapshot.ini in its folder; give the file with the section [device_list]"),
     ("an index that is a folder", &[IsFolder("snapshot.ini")], "",
-        ": no snapshot.ini and no capture.toml in this folder; give the folder of a capture, or a file of raw trace data with --protocol"),
+        ": no snapshot.ini and no capture.toml in this folder; give the folder of a capture, or a file of raw trace data with <protocol>"),
     ("an empty index", &[Whole("snapshot.ini", b"")], "",
         "snapshot.ini: section [device_list] is missing; add it"),
     ("another version", &[Text("snapshot.ini", "1.0", "2.0")], "",
@@ -277,9 +277,9 @@ const ERRORS: &[(&str, &[Edit], &str, &str)] = &[
     ("perf.data of the other byte order", &[Whole("perf.data", b"2ELIFREP\0\0\0\x68")], "perf.data",
         "perf.data: cannot be decoded: it is shorter than its header"),
     ("a program", &[Whole("a.out", b"\x7fELF\x02\x01\x01")], "a.out",
-        "a.out: a program (ELF), not a capture; give the capture, and this file with --image"),
+        "a.out: a program (ELF), not a capture; give the capture, and this file with <image>"),
     ("raw trace data", &[], "trace.bin",
-        "trace.bin: not a known capture format; for raw trace data give the protocol and its registers (--protocol NAME --config NAME=VALUE), otherwise give a snapshot"),
+        "trace.bin: not a known capture format; for raw trace data give the protocol and its registers (<protocol> NAME <register> NAME=VALUE), otherwise give a snapshot"),
 ];
 
 #[test]

@@ -61,7 +61,7 @@ impl From<Tally> for Found {
 /// The buffers of each CPU or thread, where there are several, and all of their trace units trace
 /// timestamps.
 pub fn timed_series(input: &Input) -> Option<Vec<Vec<usize>>> {
-    let linux = input.capture.linux.as_ref()?;
+    let linux = input.capture().linux.as_ref()?;
     let mut series = BTreeMap::new();
     for (n, &buffer) in input.buffers.iter().enumerate() {
         let part = linux.parts.get(buffer)?;
@@ -70,7 +70,7 @@ pub fn timed_series(input: &Input) -> Option<Vec<Vec<usize>>> {
     if series.len() < 2 || series.len() > interleaved::MAX_SERIES {
         return None;
     }
-    let mut sources = input.capture.sources.iter().filter(|source| !source.buffers.is_empty());
+    let mut sources = input.capture().sources.iter().filter(|source| !source.buffers.is_empty());
     sources.all(traces_time).then(|| series.into_values().collect())
 }
 
@@ -96,7 +96,7 @@ impl Problems {
     /// What was wrong before anything is decoded, of a `part` of the trace or all of it.
     pub fn of_capture(input: &Input, part: bool) -> Problems {
         // What a part of the trace lacks is in the trace.
-        let losses = if part { 0 } else { input.capture.losses(&input.buffers) };
+        let losses = if part { 0 } else { input.capture().losses(&input.buffers) };
         Problems { flawed: false, losses, active: part }
     }
 
@@ -165,7 +165,7 @@ pub fn listed_buffers<W>(
 where
     W: Fn(usize, &Job<'_>, Jobs, &mut TimedWrite<'_>) -> Result<Found, Fail> + Sync,
 {
-    let size = |&buffer: &usize| input.capture.buffers[buffer].size();
+    let size = |&buffer: &usize| input.capture().buffers[buffer].size();
     let all: u64 = input.buffers.iter().filter_map(size).sum();
     let small = input.buffers.iter().all(|buffer| size(buffer).is_some()) && all < SMALL;
     let mut printer = Printer::new(input, output, &listed, runs);

@@ -51,7 +51,7 @@ impl<'a> OpencsdBuffer<'a> {
     /// The lines around the packets and elements.
     pub fn listed(self) -> ListedBuffer<'a> {
         let OpencsdBuffer { job, n, count, shown: Shown { packets, .. } } = self;
-        ListedBuffer { plan: &job.plan, number: n + 1, count, name: &job.buffer.name, packets }
+        ListedBuffer { plan: job.plan, number: n + 1, count, name: &job.buffer.name, packets }
     }
 
     /// Lists what `filter` selects of the buffer, whose bytes are `bytes`, to `write`. Returns the
@@ -66,17 +66,16 @@ impl<'a> OpencsdBuffer<'a> {
     ) -> Result<(Tally, String), Fail> {
         let OpencsdBuffer { job, n, shown, .. } = self;
         let Some(part) = options.selected else {
-            let selection = Selection::new(None, None, filter, job.sources.clone());
-            let view = Listing::new(Vec::new(), &job.plan, shown, n > 0).with_selection(selection);
+            let selection = Selection::new(None, None, filter, job.sources.to_vec());
+            let view = Listing::new(Vec::new(), job.plan, shown, n > 0).with_selection(selection);
             let mut bytes = Counting::new(bytes);
             let (view, tally) = decode(job, &mut bytes, options, view, stats, &mut *write)?;
             write(view.rest());
             return Ok((tally, self.listed().end(bytes.taken())));
         };
         let (offset, time) = (part.window.offset.clone(), part.window.time.clone());
-        let selection = Selection::new(offset, time, filter, job.sources.clone());
-        let mut view =
-            Listing::new(Lines(write), &job.plan, shown, n > 0).with_selection(selection);
+        let selection = Selection::new(offset, time, filter, job.sources.to_vec());
+        let mut view = Listing::new(Lines(write), job.plan, shown, n > 0).with_selection(selection);
         // The counts are those of the part.
         let counts =
             (stats.is_some().then(|| Merging(Stats::default())), Merging(Tally::default()));

@@ -41,7 +41,7 @@ pub fn run(args: &BranchesArgs) -> Result<bool, Fail> {
     let timed = by_time.is_some();
     let work = |_: usize, job: &Job<'_>, jobs: Jobs, write: &mut TimedWrite<'_>| {
         let options = runs.options(jobs);
-        let view = Branches::new(job.sources.clone(), job.buffer.size(), json);
+        let view = Branches::new(job.sources.to_vec(), job.buffer.size(), json);
         let view = CommittedListener::when(options.committed, Timed::when(timed, view));
         let bytes = &mut *live::input_of(job.buffer);
         let tally = run::run(job.session()?, job.buffer, bytes, view, &options, &mut *write)?.1;

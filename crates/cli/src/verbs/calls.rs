@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tracewright::analysis::Code;
 use tracewright::capture::plain::plain;
 use tracewright::decode::Jobs;
+use tracewright::joined::Taking;
 use tracewright::views::calls::{Calls, Shown};
 use tracewright::views::json;
 
@@ -80,14 +81,14 @@ pub fn run(args: &CallsArgs) -> Result<bool, Fail> {
         Some(buffers) => {
             let visitor =
                 |code: &Code| Calls::new(code.clone(), [], shown()).with_names(buffers.names());
-            let (other, how) = (|_: &Job<'_>| stacks::NO_OTHER, stacks::in_order());
+            let (other, how) = (|_: &Job<'_>| stacks::NO_OTHER, Taking::in_order());
             let mut more = |calls: &mut Calls, _| -> Result<bool, Fail> {
                 let text = text(calls);
                 let wanted = text.is_empty() || output.put(text.as_bytes());
                 output.failed()?;
                 Ok(wanted && !calls.full())
             };
-            joined::run(&input, &buffers, &recipe, visitor, how, &other, &mut more)?.problems
+            joined::run(&input, &buffers, &recipe, visitor, &how, &other, &mut more)?.problems
         }
     };
     input.decodable()?;

@@ -59,7 +59,7 @@ pub fn run(args: &CoverageArgs) -> Result<bool, Fail> {
     let mut sources = BTreeMap::new();
     let (mut programs, mut losses, mut good) = (Vec::new(), 0, true);
     let mut input = first;
-    let how = How {
+    let how = CoverageOptions {
         committed: args.how.committed,
         threads: &args.threads,
         window: Some(&args.window),
@@ -115,7 +115,7 @@ pub fn run(args: &CoverageArgs) -> Result<bool, Fail> {
 }
 
 /// How the coverage of a capture is found.
-pub struct How<'a> {
+pub struct CoverageOptions<'a> {
     /// Elements of a transaction are withheld until it commits.
     pub committed: bool,
     /// The threads.
@@ -131,7 +131,7 @@ pub struct How<'a> {
 /// The source files of a capture.
 pub fn sources(
     input: &Input,
-    how: &How<'_>,
+    how: &CoverageOptions<'_>,
     output: &mut Output,
 ) -> Result<BTreeMap<String, SourceFile>, Fail> {
     let (Found { programs, losses, .. }, _) = one(how, input, output)?;
@@ -144,10 +144,14 @@ pub fn sources(
 }
 
 /// The coverage of a capture, and whether the command succeeds.
-fn one(how: &How<'_>, input: &Input, output: &mut Output) -> Result<(Found, bool), Fail> {
+fn one(
+    how: &CoverageOptions<'_>,
+    input: &Input,
+    output: &mut Output,
+) -> Result<(Found, bool), Fail> {
     report::notes(input);
     input.readable(how.strict)?;
-    let files = program_files(&input.capture);
+    let files = program_files(input.capture());
     if files.is_empty() {
         return Err(Fail::input(
             how.path,
@@ -195,7 +199,7 @@ fn one(how: &How<'_>, input: &Input, output: &mut Output) -> Result<(Found, bool
     input.decodable()?;
     let Total { covered, mut losses, instructions, contradictions } =
         total.into_inner().unwrap_or_default();
-    losses += input.capture.losses(&input.buffers);
+    losses += input.capture().losses(&input.buffers);
     if losses == 0 && instructions == 0 {
         // The trace does not show what was executed while it was recorded.
         losses = 1;

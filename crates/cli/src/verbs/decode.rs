@@ -5,12 +5,12 @@ use tracewright::views::{opencsd, text};
 use crate::args::{DecodeArgs, Format};
 use crate::fail::Fail;
 use crate::input::Input;
-use crate::listing::{What, list};
+use crate::listing::{Contents, list};
 
 /// Runs the verb.
 pub fn run(args: &DecodeArgs) -> Result<bool, Fail> {
     let packets = args.packets;
-    let what = What {
+    let what = Contents {
         verb: "decode",
         opencsd: opencsd::Shown { packets, bytes: true, elements: true, ..Default::default() },
         text: text::Shown { packets, elements: true, ..Default::default() },

@@ -78,16 +78,16 @@ pub fn run(args: &DemoArgs) -> Result<bool, Fail> {
         let source = (demo::SOURCE_NAME, demo::SOURCE.as_bytes());
         write_with(&capture, folder, &[source])?;
         if let Some(path) = &args.report {
-            report(&Input::all(capture), path)?;
+            report(&Input::of(capture), path)?;
             message::line(&format!("{} written", path.display()));
         }
         message::line(&format!("{0} written; next: tracewright info {0}", folder.display()));
         return Ok(true);
     }
-    let input = Input::all(capture);
+    let input = Input::of(capture);
     let mut output = Output::standard()?;
     let switches = &SwitchArgs { switch_at: Vec::new() };
-    let how = table::How {
+    let how = table::FunctionOptions {
         committed: false,
         threads: &JobsArgs { jobs: Some(NonZeroUsize::MIN) },
         switches,
@@ -140,11 +140,11 @@ fn calls(job: &Job<'_>, options: &RunOptions<'_>, output: &mut Output) -> Result
 /// Prints the instructions before the fault.
 fn history(job: &Job<'_>, options: &RunOptions<'_>, output: &mut Output) -> Result<(), Fail> {
     let history = History::new(Event::Exception(Some(USAGE_FAULT)), INSTRUCTIONS, true);
-    let expand = Expand::new(history, &job.sources);
+    let expand = Expand::new(history, job.sources);
     let expand = CommittedListener::when(options.committed, expand);
     let bytes = &mut *input::of(job.buffer);
     let (mut found, _) = run::run(job.session()?, job.buffer, bytes, expand, options, |()| true)?;
-    let mut text = Text::new(Vec::new(), job.sources.clone(), output.colour());
+    let mut text = Text::new(Vec::new(), job.sources.to_vec(), output.colour());
     found.listener.view.show(&mut text);
     output.put(&text.take());
     Ok(())
@@ -153,7 +153,7 @@ fn history(job: &Job<'_>, options: &RunOptions<'_>, output: &mut Output) -> Resu
 /// Prints the first elements.
 fn elements(job: &Job<'_>, options: &RunOptions<'_>, output: &mut Output) -> Result<(), Fail> {
     let shown = Shown { elements: true, colour: output.colour(), ..Shown::default() };
-    let listing = Listing::new(Vec::new(), job.sources.clone(), job.buffer.size(), shown);
+    let listing = Listing::new(Vec::new(), job.sources.to_vec(), job.buffer.size(), shown);
     let bytes = &mut *input::of(job.buffer);
     let mut all = Vec::new();
     listing::decode(job, bytes, options, listing, &mut None, |text| {
@@ -168,7 +168,7 @@ fn elements(job: &Job<'_>, options: &RunOptions<'_>, output: &mut Output) -> Res
 
 /// Writes the report.
 fn report(input: &Input, path: &Path) -> Result<(), Fail> {
-    let how = report::How {
+    let how = report::ReportOptions {
         committed: false,
         jobs: Jobs::new(1),
         switches: &SwitchArgs { switch_at: Vec::new() },

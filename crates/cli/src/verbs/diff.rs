@@ -29,7 +29,7 @@ pub fn run(args: &DiffArgs) -> Result<bool, Fail> {
     }
     let same;
     if args.coverage {
-        let how = coverage::How {
+        let how = coverage::CoverageOptions {
             committed: args.how.committed,
             threads: &args.threads,
             window: None,
@@ -51,7 +51,7 @@ pub fn run(args: &DiffArgs) -> Result<bool, Fail> {
             false => output.print(&diff::lines_text(&changed, limit))?,
         }
     } else {
-        let how = functions::How {
+        let how = functions::FunctionOptions {
             committed: args.how.committed,
             threads: &args.threads,
             switches: &args.switches,

@@ -11,7 +11,7 @@ use tracewright::views::text;
 
 use crate::args::{FindArgs, FindFormat};
 use crate::fail::Fail;
-use crate::index::{inputs, open, subject};
+use crate::index::{inputs, open};
 use crate::input::{Input, Job};
 use crate::message;
 use crate::output::Output;
@@ -42,7 +42,7 @@ pub fn run(args: &FindArgs) -> Result<bool, Fail> {
     report::notes(&input);
     input.readable(false)?;
     input.decodable()?;
-    if input.buffers.iter().any(|&buffer| input.capture.buffers[buffer].is_piped()) {
+    if input.buffers.iter().any(|&buffer| input.capture().buffers[buffer].is_piped()) {
         return Err(Fail::input(&input.path, "a pipe cannot be searched; write it to a file"));
     }
     let index = open(&input, &args.index)?;
@@ -56,7 +56,7 @@ pub fn run(args: &FindArgs) -> Result<bool, Fail> {
         if job.plan.sources.is_empty() {
             continue;
         }
-        let finder = Finder::new(subject(&input), &job.plan, index.as_ref());
+        let finder = Finder::new(input.trace.subject(), job.plan, index.as_ref());
         let Some(mut finder) = finder else { continue };
         finder.jobs = args.threads.jobs().count;
         if let Some(limit) = args.limit {
@@ -149,7 +149,7 @@ fn stack(
 /// The line of a result: element, instruction and time, the line of `decode`, and the stack.
 fn line(job: &Job<'_>, found: &Found, stack: &[String]) -> String {
     let shown = text::Shown { elements: true, ..text::Shown::default() };
-    let mut sources = job.sources.clone();
+    let mut sources = job.sources.to_vec();
     enter(&mut sources, found);
     let mut view = text::Listing::new(Vec::new(), sources, job.buffer.size(), shown);
     view.element(found.source, found.at, found.element);
@@ -173,11 +173,11 @@ fn line(job: &Job<'_>, found: &Found, stack: &[String]) -> String {
 /// The object of a result.
 fn object(job: &Job<'_>, found: &Found, stack: &[String]) -> String {
     let shown = json::Shown { elements: true, ..json::Shown::default() };
-    let mut sources = job.sources.clone();
+    let mut sources = job.sources.to_vec();
     enter(&mut sources, found);
     let name = &job.buffer.name;
     let mut view =
-        json::Listing::new(Vec::new(), &job.plan, sources, name, job.buffer.size(), shown);
+        json::Listing::new(Vec::new(), job.plan, sources, name, job.buffer.size(), shown);
     // The line of the buffer.
     view.take();
     view.element(found.source, found.at, found.element);

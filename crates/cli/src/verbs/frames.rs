@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use tracewright::Trace;
 use tracewright::capture::{Found, probe};
 use tracewright::decode::More;
 use tracewright::decode::detect::Candidate;
@@ -143,7 +144,9 @@ fn open(args: &FramesArgs) -> Result<Input, Fail> {
         frames.sources.framing = if pins { FramingArg::Tpiu } else { FramingArg::Coresight };
     }
     let mut input = Input::open(&frames, None)?;
-    input.capture.sources.clear();
+    let mut capture = input.capture().clone();
+    capture.sources.clear();
+    input.trace = Trace::decoded_with(capture, input.trace.options().clone());
     input.notes.clear();
     Ok(input)
 }

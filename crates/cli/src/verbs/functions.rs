@@ -10,7 +10,7 @@ use tracewright::analysis::{Code, FunctionId, MAX_CALLERS, Paths};
 use tracewright::decode::Jobs;
 use tracewright::export::paths::{PathFormat, PathView};
 use tracewright::export::samples::SampleFormat;
-use tracewright::joined::JoinedBuffers;
+use tracewright::joined::{JoinedBuffers, Taking};
 use tracewright::symbols::Functions;
 use tracewright::views::functions::{FunctionTable, Shown, counts_json, counts_text};
 use tracewright::views::itm::SampleTable;
@@ -31,8 +31,8 @@ use crate::run::Runs;
 use crate::select;
 use crate::stacks;
 
-/// How the functions of a capture are found.
-pub struct How<'a> {
+/// FunctionOptions the functions of a capture are found.
+pub struct FunctionOptions<'a> {
     /// Elements of a transaction are withheld until it commits.
     pub committed: bool,
     /// The threads.
@@ -97,7 +97,7 @@ fn too_deep(name: &str) {
 /// The functions of a capture by name. Functions with the same name are one.
 pub fn by_name(
     input: &Input,
-    how: &How<'_>,
+    how: &FunctionOptions<'_>,
     output: &mut Output,
 ) -> Result<BTreeMap<String, FunctionTotals>, Fail> {
     let (all, _) = gather(input, how, None, output)?;
@@ -111,7 +111,7 @@ pub fn by_name(
 /// Prints the functions of a capture.
 pub fn print(
     input: &Input,
-    how: &How<'_>,
+    how: &FunctionOptions<'_>,
     shown: &Shown<'_>,
     output: &mut Output,
 ) -> Result<(), Fail> {
@@ -123,10 +123,10 @@ pub fn print(
 }
 
 /// The functions of all buffers, and what was wrong with the trace. With a format of call paths,
-/// these are written to `output`.
+/// these are written to `output` where there is one buffer.
 fn gather(
     input: &Input,
-    how: &How<'_>,
+    how: &FunctionOptions<'_>,
     format: Option<PathFormat>,
     output: &mut Output,
 ) -> Result<(All, listing::Problems), Fail> {
@@ -139,7 +139,7 @@ fn gather(
         path: how.path,
     };
     if let Some(buffers) = joined::of(input, &recipe) {
-        return gather_joined(input, &recipe, &buffers, format, output);
+        return gather_joined(input, &recipe, &buffers, format.is_some());
     }
     let runs = Runs::new(input.buffers.len(), how.committed, selected.as_ref());
     let all = Mutex::new(All::default());
@@ -182,30 +182,27 @@ fn gather(
     Ok((all.into_inner().unwrap_or_default(), problems))
 }
 
-/// As [`gather`], with the buffers joined by thread.
+/// As [`gather`], with the buffers joined by thread; `paths_only`: the call paths only.
 fn gather_joined(
     input: &Input,
     recipe: &joined::Recipe<'_>,
     buffers: &JoinedBuffers<'_>,
-    format: Option<PathFormat>,
-    output: &mut Output,
+    paths_only: bool,
 ) -> Result<(All, listing::Problems), Fail> {
     let other = |_: &Job<'_>| stacks::NO_OTHER;
-    let (visitor, how) = (|_: &Code| Paths::new(), stacks::by_frames());
+    let (visitor, how) = (|_: &Code| Paths::new(), Taking::by_frames());
     let joined::Found { visitor: paths, code, counts, problems, tallies } =
-        joined::run(input, buffers, recipe, visitor, how, &other, &mut |_, _| Ok(true))?;
+        joined::run(input, buffers, recipe, visitor, &how, &other, &mut |_, _| Ok(true))?;
     input.decodable()?;
     if paths.too_deep {
         too_deep(&recipe.path.display().to_string());
     }
     let threads = buffers.thread_names(paths.threads().iter().map(|t| (t.source, t.id)));
-    if let Some(format) = format {
-        let view = PathView { paths: &paths, code: &code, threads: &threads };
-        format.write(&view, &mut |bytes| output.put(&bytes));
-        output.failed()?;
-        return Ok((All::default(), problems));
-    }
     let mut all = All { code, counts, overflowed: paths.overflowed, ..All::default() };
+    if paths_only {
+        all.paths.insert(0, (paths, threads));
+        return Ok((all, problems));
+    }
     tallies.iter().for_each(|(_, tally)| all.contradictions.add(tally));
     for (name, functions) in threads.into_iter().zip(by_thread(&paths)) {
         all.add(name, functions);
@@ -223,7 +220,7 @@ pub fn run(args: &FunctionsArgs) -> Result<bool, Fail> {
     if recordings::only(&input) {
         return sampled(args, &input, output);
     }
-    let how = How {
+    let how = FunctionOptions {
         committed: args.how.committed,
         threads: &args.threads,
         switches: &args.switches,
@@ -231,7 +228,8 @@ pub fn run(args: &FunctionsArgs) -> Result<bool, Fail> {
         path: &args.input.input,
     };
     let (all, problems) = gather(&input, &how, args.format.paths(), &mut output)?;
-    if let Some(format) = args.format.paths().filter(|_| input.buffers.len() > 1) {
+    // Those of one buffer are written already.
+    if let Some(format) = args.format.paths().filter(|_| !all.paths.is_empty()) {
         let (paths, threads) = all.joined();
         let view = PathView { paths: &paths, code: &all.code, threads: &threads };
         format.write(&view, &mut |part| {
@@ -301,7 +299,7 @@ fn sampled(args: &FunctionsArgs, input: &Input, mut output: Output) -> Result<bo
     if let Some(text) = recordings::losses(lost) {
         message::line(&format!("note: {text}"));
     }
-    let profile = recordings::sample_profile(&samples, &input.capture);
+    let profile = recordings::sample_profile(&samples, input.capture());
     if samples.total() == 0 {
         message::line(
             "note: the trace has no instructions and no samples of the program counter; \
@@ -313,7 +311,7 @@ fn sampled(args: &FunctionsArgs, input: &Input, mut output: Output) -> Result<bo
              counter",
         );
     }
-    let functions = Functions::of_files(recordings::elf_files(&input.capture));
+    let functions = Functions::of_files(recordings::elf_files(input.capture()));
     let table = SampleTable {
         samples: &samples,
         functions: &functions,

@@ -56,7 +56,7 @@ pub fn run(args: &HistoryArgs) -> Result<bool, Fail> {
             return Ok(Tally::default());
         }
         let history = History::new(event, args.count, args.first);
-        let expand = Expand::new(history, &job.sources);
+        let expand = Expand::new(history, job.sources);
         let expand = CommittedListener::when(options.committed, expand);
         let bytes = &mut *live::input_of(job.buffer);
         let (mut found, tally) =
@@ -88,7 +88,7 @@ fn show(
     colour: bool,
     write: &mut listing::Write<'_>,
 ) {
-    let mut text = Text::new(Vec::new(), job.sources.clone(), colour);
+    let mut text = Text::new(Vec::new(), job.sources.to_vec(), colour);
     history.show(&mut text);
     if history.events > 1 && !args.first {
         message::line(&format!("note: the last of {} occurrences", history.events));
@@ -116,7 +116,7 @@ fn with_index(
             _ => return Ok(None),
         },
     };
-    let Some(mut finder) = Finder::new(index::subject(input), &job.plan, Some(index)) else {
+    let Some(mut finder) = Finder::new(input.trace.subject(), job.plan, Some(index)) else {
         return Ok(None);
     };
     let failed = |error| Fail::input(&input.path, &format!("{error}"));
@@ -143,7 +143,7 @@ fn with_index(
         },
     };
     let before = before(finder, &found, args.count).map_err(failed)?;
-    let mut expand = Expand::new(History::new(event.clone(), args.count, args.first), &job.sources);
+    let mut expand = Expand::new(History::new(event.clone(), args.count, args.first), job.sources);
     let mut known = vec![false; job.sources.len()];
     for found in before.iter().rev() {
         if let (Some(known), Some(context)) = (known.get_mut(found.source), found.context)

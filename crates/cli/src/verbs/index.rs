@@ -10,7 +10,7 @@ use tracewright::index::{Index, Making, Shape};
 
 use crate::args::IndexArgs;
 use crate::fail::Fail;
-use crate::index::{beside, plans, subject};
+use crate::index::{beside, plans};
 use crate::input::Input;
 use crate::inputs::is_standard;
 use crate::message;
@@ -69,11 +69,11 @@ fn open(args: &IndexArgs) -> Result<Input, Fail> {
     }
     let mut input = Input::open(&args.input, Some(&args.how))?;
     if args.input.source.is_none() {
-        input.buffers = (0..input.capture.buffers.len()).collect();
+        input.buffers = (0..input.capture().buffers.len()).collect();
     }
     input.readable(false)?;
     input.decodable()?;
-    if input.buffers.iter().any(|&buffer| input.capture.buffers[buffer].is_piped()) {
+    if input.buffers.iter().any(|&buffer| input.capture().buffers[buffer].is_piped()) {
         return Err(Fail::input(&input.path, "a pipe has no index; write the trace to a file"));
     }
     Ok(input)
@@ -85,9 +85,9 @@ fn make(
     making: &Making,
     mut write: impl FnMut(&[u8]) -> io::Result<()>,
 ) -> io::Result<()> {
-    let all: u64 = input.buffers.iter().map(|&buffer| input.capture.buffers[buffer].len()).sum();
+    let all: u64 = input.buffers.iter().map(|&buffer| input.capture().buffers[buffer].len()).sum();
     let mut progress = Progress::new(Some(all), true);
-    let done = subject(input).make(&plans(input), making, |bytes, at| {
+    let done = input.trace.subject().make(&plans(input), making, |bytes, at| {
         progress.show(at, String::new);
         write(bytes).map(|()| true)
     });
@@ -107,7 +107,7 @@ fn follow(
     let growing = Making { growing: true, ..*making };
     let (mut grown, mut len) = (Instant::now(), 0);
     loop {
-        let now: u64 = input.buffers.iter().map(|&b| input.capture.buffers[b].len()).sum();
+        let now: u64 = input.buffers.iter().map(|&b| input.capture().buffers[b].len()).sum();
         let last = now == len && grown.elapsed() >= idle;
         if now != len {
             (grown, len) = (Instant::now(), now);
@@ -126,7 +126,7 @@ fn follow(
 
 /// Extends the index at `path`, or makes it where it cannot be extended.
 fn extend(input: &Input, path: &Path, making: &Making) -> io::Result<()> {
-    let (subject, plans) = (subject(input), plans(input));
+    let (subject, plans) = (input.trace.subject(), plans(input));
     let index = read_file(path).ok().and_then(|bytes| Index::read(bytes).ok());
     let index =
         index.filter(|index| index.is_full() == making.full && subject.is_of(index, &plans));

@@ -45,7 +45,7 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
     let work = |_: usize, job: &Job<'_>, jobs: Jobs, write: &mut TimedWrite<'_>| {
         let parts = selected.as_ref().and_then(Selected::parts);
         let options = RunOptions { parts: parts.as_ref(), ..runs.options(jobs) };
-        let (sources, filter) = (job.sources.clone(), select::filter(&args.select, job)?);
+        let (sources, filter) = (job.sources.to_vec(), select::filter(&args.select, job)?);
         let mut end = String::new();
         let tally = match format {
             InstructionFormat::Text => {
@@ -56,11 +56,11 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
             }
             InstructionFormat::Json => {
                 let (name, len) = (&job.buffer.name, job.buffer.size());
-                let mut view = Json::new(Vec::new(), &job.plan, sources, name, len);
+                let mut view = Json::new(Vec::new(), job.plan, sources, name, len);
                 // The line of the buffer is the heading.
                 view.take();
                 let tally = expand(job, &options, view, filter, timed, write)?;
-                end = json::summary(&job.sources, name, &tally, None);
+                end = json::summary(job.sources, name, &tally, None);
                 tally
             }
             InstructionFormat::Pc => {
@@ -121,7 +121,7 @@ fn expand<V: Steps + Fork<Output = Vec<u8>> + Send>(
     write: impl FnMut(TimedText) -> bool,
 ) -> Result<Tally, Fail> {
     let (session, expand) = (job.session()?, Picked::new(Slice::new(view, options.parts), filter));
-    let expand = Expand::new(expand, &job.sources);
+    let expand = Expand::new(expand, job.sources);
     let expand = Timed::when(timed, expand);
     let expand = CommittedListener::when(options.committed, expand);
     Ok(run::run(session, job.buffer, &mut *live::input_of(job.buffer), expand, options, write)?.1)

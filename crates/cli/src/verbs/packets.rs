@@ -5,7 +5,7 @@ use tracewright::views::{opencsd, text};
 use crate::args::{Format, PacketsArgs, RawFrames};
 use crate::fail::Fail;
 use crate::input::Input;
-use crate::listing::{What, list};
+use crate::listing::{Contents, list};
 
 /// Runs the verb.
 pub fn run(args: &PacketsArgs) -> Result<bool, Fail> {
@@ -14,7 +14,7 @@ pub fn run(args: &PacketsArgs) -> Result<bool, Fail> {
         return Err(Fail::option("--raw-frames", "without --format opencsd", why));
     }
     let bytes = args.bytes;
-    let what = What {
+    let what = Contents {
         verb: "packets",
         opencsd: opencsd::Shown {
             packets: true,

@@ -14,7 +14,7 @@ use tracewright::capture::{Kind, Stamp};
 use tracewright::decode::{Jobs, Merge, Merging, Program};
 use tracewright::export::report::{Executions, Listing, Naming, Report};
 use tracewright::image::CacheOptions;
-use tracewright::joined::JoinedBuffers;
+use tracewright::joined::{JoinedBuffers, Taking};
 use tracewright::symbols::Lines;
 use tracewright::views::Source;
 use tracewright::views::disassembly::disassemble;
@@ -42,7 +42,7 @@ const LINES: usize = 400;
 type ReadSource<'a> = dyn Fn(&str, &SourceFile) -> Option<(String, String)> + Sync + 'a;
 
 /// What the page shows, and how it is made.
-pub struct How<'a> {
+pub struct ReportOptions<'a> {
     /// Elements of a transaction are withheld until it commits.
     pub committed: bool,
     /// Threads of the decoder.
@@ -71,20 +71,20 @@ pub fn run(args: &ReportArgs) -> Result<bool, Fail> {
     report::notes(&input);
     input.readable(args.outcome.strict)?;
     let selected = Selected::open(&input, Some(&args.window), args.how.committed)?;
-    if input.capture.linux.is_none() {
+    if input.capture().linux.is_none() {
         stacks::one_buffer(&input, &args.input.input)?;
     }
     let mut output =
         Output::open(args.outcome.output.as_deref(), &index::inputs(&input, &args.window.index))?;
     let files = Sources::new(&args.source_roots);
-    let signals = args.signals.signals(&input.capture, comparators(&input.capture))?;
+    let signals = args.signals.signals(input.capture(), comparators(input.capture()))?;
     if selected.is_some() && recordings::has_any(&input) {
         message::line(
             "note: the events of ITMs are shown of the whole trace only, and are left out",
         );
     }
     let options = shown_options(args);
-    let how = How {
+    let how = ReportOptions {
         committed: args.how.committed,
         jobs: args.threads.jobs(),
         switches: &args.switches,
@@ -115,7 +115,11 @@ fn shown_options(args: &ReportArgs) -> Vec<String> {
 }
 
 /// Writes the page of the only buffer of `input`, or of all whose threads are known.
-pub fn write(input: &Input, how: &How<'_>, output: &mut Output) -> Result<listing::Problems, Fail> {
+pub fn write(
+    input: &Input,
+    how: &ReportOptions<'_>,
+    output: &mut Output,
+) -> Result<listing::Problems, Fail> {
     let recipe = joined::Recipe {
         committed: how.committed,
         jobs: how.jobs.clone(),
@@ -158,7 +162,7 @@ pub fn write(input: &Input, how: &How<'_>, output: &mut Output) -> Result<listin
         let group = |function| group(function, &code, &lines);
         let naming = Naming { threads: &threads, exception: &exception, group: &group };
         let mut page = Report::new(&title(how), &code, &paths, &timeline, &counts, &naming);
-        page.about = about(job.capture(), &job.sources, how);
+        page.about = about(job.capture(), job.sources, how);
         page.facts.push(("bytes of trace".to_owned(), job.buffer.size().unwrap_or(0).to_string()));
         let decoded = job.decoded(&tally);
         page.statistics.extend(decoded.summary().lines().map(|line| line.trim().to_owned()));
@@ -213,7 +217,7 @@ fn group(function: FunctionId, code: &Code, lines: &[(ProgramFile, Lines)]) -> S
 }
 
 /// The name of the trace.
-fn title(how: &How<'_>) -> String {
+fn title(how: &ReportOptions<'_>) -> String {
     how.title.file_name().unwrap_or(how.title.as_os_str()).to_string_lossy().into_owned()
 }
 
@@ -223,7 +227,7 @@ const STATISTICS: usize = 32;
 /// Writes the page of all buffers, joined by thread.
 fn write_joined(
     input: &Input,
-    how: &How<'_>,
+    how: &ReportOptions<'_>,
     recipe: &joined::Recipe<'_>,
     buffers: &JoinedBuffers<'_>,
     output: &mut Output,
@@ -240,26 +244,26 @@ fn write_joined(
         }
         Ok(true)
     };
-    let in_order = stacks::in_order();
-    let found = joined::run(input, buffers, recipe, visitor, in_order, &listener, &mut more)?;
+    let in_order = Taking::in_order();
+    let found = joined::run(input, buffers, recipe, visitor, &in_order, &listener, &mut more)?;
     let joined::Found { visitor: (paths, timeline), code, counts, problems, tallies } = found;
     // A thread is the source of its trace.
     let threads = buffers.thread_names(timeline.threads.iter().map(|t| (t.first_source, t.id)));
-    let all: Vec<Source> =
-        input.buffers.iter().flat_map(|&buffer| input.job(buffer).sources).collect();
+    let sources = input.buffers.iter().flat_map(|&buffer| input.job(buffer).sources);
+    let all: Vec<Source> = sources.cloned().collect();
     let exception = |_: usize, number: u16| {
         let name = all.first().and_then(|source| source.exception_name(number));
         name.map_or_else(|| number.to_string(), |name| format!("{number} {name}"))
     };
-    let lines = program_lines(&input.capture);
+    let lines = program_lines(input.capture());
     let group = |function| group(function, &code, &lines);
     let naming = Naming { threads: &threads, exception: &exception, group: &group };
     let mut page = Report::new(&title(how), &code, &paths, &timeline, &counts, &naming);
-    page.about = about(&input.capture, &all, how);
-    let bytes = input.buffers.iter().filter_map(|&buffer| input.capture.buffers[buffer].size());
+    page.about = about(input.capture(), &all, how);
+    let bytes = input.buffers.iter().filter_map(|&buffer| input.capture().buffers[buffer].size());
     page.facts.push(("bytes of trace".to_owned(), bytes.sum::<u64>().to_string()));
     page.facts.push(("AUX records".to_owned(), input.buffers.len().to_string()));
-    let mut losses = input.capture.losses(&input.buffers);
+    let mut losses = input.capture().losses(&input.buffers);
     let mut known = BTreeSet::new();
     for (n, (buffer, tally)) in tallies.iter().enumerate() {
         let job = input.job(*buffer);
@@ -282,7 +286,7 @@ fn write_joined(
         (programs_of(&input.job(buffer)), raw)
     });
     let counted = counted.collect();
-    add_code(&input.capture, &code, how, counted, losses, &mut page);
+    add_code(input.capture(), &code, how, counted, losses, &mut page);
     (how.check)()?;
     output.put(page.html().as_bytes());
     output.failed()?;
@@ -312,7 +316,7 @@ fn port_name(channel: Channel) -> String {
 }
 
 /// What the page is made of, and how.
-fn about(capture: &Capture, sources: &[Source], how: &How<'_>) -> Vec<(String, String)> {
+fn about(capture: &Capture, sources: &[Source], how: &ReportOptions<'_>) -> Vec<(String, String)> {
     let mut about = vec![("trace".to_owned(), how.title.display().to_string())];
     let programs: BTreeSet<&str> = capture.memory.iter().map(|dump| dump.file.as_str()).collect();
     let programs: Vec<&str> = programs.into_iter().filter(|file| !file.is_empty()).collect();
@@ -346,7 +350,7 @@ fn about(capture: &Capture, sources: &[Source], how: &How<'_>) -> Vec<(String, S
 fn add_code(
     capture: &Capture,
     code: &Code,
-    how: &How<'_>,
+    how: &ReportOptions<'_>,
     counted: Vec<(Programs, RawProfile)>,
     losses: u64,
     page: &mut Report,
@@ -422,7 +426,7 @@ fn add_code(
 fn source_lines(
     sources: &BTreeMap<String, SourceFile>,
     name: &str,
-    how: &How<'_>,
+    how: &ReportOptions<'_>,
 ) -> Option<(Vec<(Executions, String)>, String)> {
     let (path, source, function) = sources.iter().find_map(|(path, source)| {
         let function = source.functions.iter().find(|function| function.name == name)?;

@@ -49,10 +49,7 @@ mod with_columns {
         Selected::whole(&input, Some(&args.window), false)?;
         let opened = index::open(&input, &args.window.index)?;
         index::inputs(&input, &args.window.index).refuse(args.output.as_deref())?;
-        let trace = Trace::new(input.capture.clone())
-            .with_options(input.options.clone())
-            .partial()
-            .with_jobs(args.threads.jobs());
+        let trace = input.trace.clone().partial().with_jobs(args.threads.jobs());
         let written = write(args, &table, &trace, &query(args, &input), opened.as_ref())?;
         if written.rows == 0 {
             message::line(&format!(

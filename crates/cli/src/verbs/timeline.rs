@@ -4,6 +4,7 @@ use tracewright::analysis::{Code, Timeline};
 use tracewright::capture::{NewFolder, check_empty};
 use tracewright::decode::Jobs;
 use tracewright::export::timeline::{Counter, TimelineView};
+use tracewright::joined::Taking;
 
 use crate::args::{TimelineArgs, comparators};
 use crate::contradictions::Contradictions;
@@ -25,7 +26,7 @@ pub fn run(args: &TimelineArgs) -> Result<bool, Fail> {
     report::notes(&input);
     input.readable(args.outcome.strict)?;
     let selected = Selected::open(&input, Some(&args.window), args.how.committed)?;
-    if input.capture.linux.is_none() {
+    if input.capture().linux.is_none() {
         stacks::one_buffer(&input, &args.input.input)?;
     }
     let format = args.format.format();
@@ -48,7 +49,7 @@ pub fn run(args: &TimelineArgs) -> Result<bool, Fail> {
             "note: the events of ITMs are shown of the whole trace only, and are left out",
         );
     }
-    let signals = args.signals.signals(&input.capture, comparators(&input.capture))?;
+    let signals = args.signals.signals(input.capture(), comparators(input.capture()))?;
     let runs = Runs::new(input.buffers.len(), args.how.committed, selected.as_ref());
     let work = |_: usize, job: &Job<'_>, jobs: Jobs, write: &mut listing::Write<'_>| {
         let options = runs.options(jobs);
@@ -81,9 +82,9 @@ pub fn run(args: &TimelineArgs) -> Result<bool, Fail> {
     };
     if let Some(buffers) = joined::of(&input, &recipe) {
         let visitor = |_: &Code| Timeline::joined(args.limit);
-        let (other, how) = (|_: &Job<'_>| stacks::NO_OTHER, stacks::in_order());
+        let (other, how) = (|_: &Job<'_>| stacks::NO_OTHER, Taking::in_order());
         let found =
-            joined::run(&input, &buffers, &recipe, visitor, how, &other, &mut |_, _| Ok(true))?;
+            joined::run(&input, &buffers, &recipe, visitor, &how, &other, &mut |_, _| Ok(true))?;
         input.decodable()?;
         let threads = found.visitor.threads.iter().map(|t| (t.first_source, t.id));
         let threads = buffers.thread_names(threads);

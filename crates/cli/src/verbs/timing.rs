@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
+use tracewright::Element;
 use tracewright::analysis::Code;
 use tracewright::analysis::timing::{Clock, Limit, Timing, Verdict};
 use tracewright::capture::plain;
 use tracewright::decode::{Jobs, Listener, More};
+use tracewright::joined::{JoinedBuffers, Taking};
 use tracewright::views::json;
 use tracewright::views::timing::{Shown, TimingView};
-use tracewright::{Element, joined as library};
 
 use crate::args::{TimingArgs, TimingFormat};
 use crate::contradictions::Contradictions;
@@ -54,7 +55,7 @@ fn clock(args: &TimingArgs, input: &Input) -> Result<Clock, Fail> {
     if let Some(clock) = args.clock {
         return Ok(clock.clock());
     }
-    let joined = input.capture.linux.is_some();
+    let joined = input.capture().linux.is_some();
     let (mut found, mut left) = (Clocks::default(), LOOK);
     for &buffer in &input.buffers {
         let job = input.job(buffer);
@@ -141,17 +142,17 @@ fn gather(
 fn gather_joined(
     input: &Input,
     recipe: &joined::Recipe<'_>,
-    buffers: &library::JoinedBuffers<'_>,
+    buffers: &JoinedBuffers<'_>,
     clock: Clock,
 ) -> Result<(Found, listing::Problems), Fail> {
     let other = |_: &Job<'_>| stacks::NO_OTHER;
-    let (visitor, how) = (|_: &Code| Timing::new(clock), stacks::in_order());
+    let (visitor, how) = (|_: &Code| Timing::new(clock), Taking::in_order());
     let joined::Found { visitor: mut timing, code, problems, tallies, .. } =
-        joined::run(input, buffers, recipe, visitor, how, &other, &mut |_, _| Ok(true))?;
+        joined::run(input, buffers, recipe, visitor, &how, &other, &mut |_, _| Ok(true))?;
     timing.finish();
     let mut found = Found::default();
     tallies.iter().for_each(|(_, tally)| found.contradictions.add(tally));
-    let sources = input.capture.sources.iter().map(|source| source.name.clone()).collect();
+    let sources = input.capture().sources.iter().map(|source| source.name.clone()).collect();
     found.tables.insert(0, Table { name: String::new(), timing, code, sources });
     Ok((found, problems))
 }
@@ -210,7 +211,7 @@ pub fn run(args: &TimingArgs) -> Result<bool, Fail> {
 fn unclocked(args: &TimingArgs, input: &Input, clock: Clock, found: &Found) {
     if clock == Clock::Instructions && args.clock.is_none() {
         let bytes: u64 =
-            input.buffers.iter().filter_map(|&n| input.capture.buffers[n].size()).sum();
+            input.buffers.iter().filter_map(|&n| input.capture().buffers[n].size()).sum();
         let trace = match bytes > LOOK as u64 {
             true => "the first 4 MiB of the trace have",
             false => "the trace has",

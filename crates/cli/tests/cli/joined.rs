@@ -239,3 +239,15 @@ fn functions_have_all_instructions_of_captures() {
         }
     }
 }
+
+/// Call paths of a whole file are one document, not one with an empty one after it.
+#[test]
+fn formats_of_call_paths_are_one_document() {
+    let Some(path) = shared("captures/simpleperf-etm/perf_etm.data") else { return };
+    for (format, mark) in [("flame-graph", "<?xml "), ("callgrind", "\ntotals: ")] {
+        let words = format!("functions --format {format}");
+        let output = tracewright(&args(&words, &[&path]));
+        assert_eq!(output.code, Some(0), "{}", output.err);
+        assert_eq!(output.out.matches(mark).count(), 1, "{}", output.out);
+    }
+}

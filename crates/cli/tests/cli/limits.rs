@@ -36,7 +36,7 @@ fn max_expansion() {
     assert!(!found("decode --max-expansion 1440048"));
     assert!(!found("instructions --max-expansion 4294967295"));
     let output = run("decode");
-    assert!(output.out.contains("raise it with --max-expansion N"), "{}", output.out);
+    assert!(output.out.contains("if the trace is right, raise the limit"), "{}", output.out);
     for verb in ["decode --format none", "instructions", "bench"] {
         let err = run(verb).err;
         let note = "the limit of 1048576 instructions for each byte of a packet was reached 1 time, first at offset 21";

@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::slice;
 
+use tracewright_base::Remedy;
+use tracewright_base::remedy::{ALIGN, FRAMING, SWAP};
 use tracewright_capture::levels::sample_swo;
 use tracewright_capture::{Capture, ImageSource, OpenError, Pipe, Problem, Raw, Swap, core_type};
 use tracewright_frames::Framing;
@@ -36,34 +38,34 @@ pub struct Description {
 }
 
 impl Description {
-    /// The options of the command line.
-    pub fn options(&self) -> Vec<String> {
+    /// What a user gives to describe it, each with its value, in the order of a command.
+    pub fn given(&self) -> Vec<(Remedy, String)> {
         let mut out = Vec::new();
-        if let Some(swap) = self.swap {
-            out.extend(["--swap".to_owned(), swap.size().to_string()]);
-        }
-        if self.framing == RawFraming::Etb {
-            out.extend(["--framing", "etb"].map(ToOwned::to_owned));
-        }
-        if let RawFraming::Framed(framing) = self.framing
-            && framing != Framing::Raw
-        {
-            out.extend(["--framing", framing.option()].map(ToOwned::to_owned));
+        out.extend(self.swap.map(|swap| (Remedy::Swap, swap.size().to_string())));
+        match self.framing {
+            RawFraming::Etb => out.push((Remedy::Framing, "etb".to_owned())),
+            RawFraming::Framed(framing) if framing != Framing::Raw => {
+                out.push((Remedy::Framing, framing.option().to_owned()));
+            }
+            _ => {}
         }
         if self.skip > 0 {
-            out.extend(["--align".to_owned(), self.skip.to_string()]);
+            out.push((Remedy::Align, self.skip.to_string()));
         }
         for unit in &self.units {
             let id = unit.id.map_or(String::new(), |id| format!("@{id:#04x}"));
-            out.extend(["--protocol".to_owned(), format!("{}{id}", unit.protocol)]);
+            out.push((Remedy::Protocol, format!("{}{id}", unit.protocol)));
         }
-        for register in &self.registers {
-            out.extend(["--config".to_owned(), register.clone()]);
-        }
-        if let Some(core) = &self.core {
-            out.extend(["--core".to_owned(), core.clone()]);
-        }
+        let registers = self.registers.iter().cloned();
+        out.extend(registers.map(|register| (Remedy::Register, register)));
+        out.extend(self.core.iter().map(|core| (Remedy::Core, core.clone())));
         out
+    }
+
+    /// The same in a line.
+    pub fn line(&self) -> String {
+        let given = self.given().into_iter();
+        given.map(|(given, value)| format!("{given} {value}")).collect::<Vec<_>>().join(" ")
     }
 }
 
@@ -229,7 +231,7 @@ pub fn complete(
         if let Some(found) = alignment(&head, framing) {
             raw.skip += found as u64;
             notes.push(format!(
-                "frames begin at byte {found}: the bytes before it are the end of a frame (--align \
+                "frames begin at byte {found}: the bytes before it are the end of a frame ({ALIGN} \
                  {found})"
             ));
         }
@@ -323,7 +325,7 @@ pub fn complete(
         raw.skip += found.skip;
     } else if missing.iter().all(|unit| fits(&found, unit)) {
         if given_framing.is_none() && best.framing != Framing::Raw {
-            notes.push(format!("no --framing was given; detected: {}", best.summary()));
+            notes.push(format!("no {FRAMING} was given; detected: {}", best.summary()));
             raw.units.clone_from(&found.units);
             raw.framing = found.framing;
             raw.skip += found.skip;
@@ -357,7 +359,7 @@ pub fn swap_note(swap: Swap) -> String {
     let size = swap.size();
     format!(
         "the bytes are swapped in words of {} bits, as a host of the other byte order reads them, and \
-         are put in the order of memory (--swap {size})",
+         are put in the order of memory ({SWAP} {size})",
         8 * size
     )
 }
@@ -515,7 +517,7 @@ fn assume(raw: &mut RawTrace, found: Description, notes: &mut Vec<String>) {
     raw.core = raw.core.take().or(core);
 }
 
-/// The options that the user gives.
+/// The settings that the user gives.
 fn described(raw: &RawTrace, align: Option<u64>) -> String {
     let given = Description {
         framing: raw.framing,
@@ -523,21 +525,20 @@ fn described(raw: &RawTrace, align: Option<u64>) -> String {
         units: raw.units.clone(),
         ..Description::default()
     };
-    let mut given = given.options();
-    if raw.framing == RawFraming::Framed(Framing::Raw) {
-        given.insert(0, "--framing raw".to_owned());
+    match raw.framing {
+        RawFraming::Framed(Framing::Raw) => format!("{FRAMING} raw {}", given.line()),
+        _ => given.line(),
     }
-    given.join(" ")
 }
 
-/// That the given options do not explain the bytes, and those that do.
+/// That the given settings do not explain the bytes, and those that do.
 fn contradiction(raw: &RawTrace, align: Option<u64>, best: &Candidate) -> String {
     let better = Description { registers: Vec::new(), core: None, ..best.description() };
     format!(
         "{} does not explain the bytes; detected: {}; use {}",
         described(raw, align),
         best.summary(),
-        better.options().join(" ")
+        better.line()
     )
 }
 

@@ -27,6 +27,7 @@ mod text;
 mod trial;
 
 use tracewright_base::CoreType;
+use tracewright_base::remedy::{CORE, IMAGE};
 use tracewright_capture::{Capture, Problem, Swap};
 use tracewright_frames::Framing;
 use tracewright_protocols::etrace::config::{Profile, Version};
@@ -323,14 +324,15 @@ impl Candidate {
             open.then(|| {
                 format!(
                     "{name}: the profile of the core is not known: exceptions have the names of the A \
-                     and R profiles; --core Cortex-M3, or whichever it is, decides them"
+                     and R profiles; {CORE} Cortex-M3, or whichever it is, decides them"
                 )
             })
         });
         let other = self.other_processor.then(|| {
-            "the processor that the core or the program states has no such trace unit: check --core and \
-             --image"
-                .to_owned()
+            format!(
+                "the processor that the core or the program states has no such trace unit: check \
+                 {CORE} and {IMAGE}"
+            )
         });
         other.into_iter().chain(assumptions).collect()
     }

@@ -1,5 +1,6 @@
 //! The framing and the trace IDs of a single trace unit that the user names without them.
 
+use tracewright_base::remedy::FRAMING;
 use tracewright_frames::Framing;
 use tracewright_protocols::TraceForm;
 use tracewright_protocols::registry::AnyProtocol;
@@ -72,7 +73,7 @@ impl Single {
             ids = vec![id];
         }
         let name = raw.units.first().filter(|_| !ids.is_empty())?.protocol.clone();
-        let what = if self.framing.is_none() { "--framing" } else { "trace ID" };
+        let what = if self.framing.is_none() { FRAMING.to_string() } else { "trace ID".into() };
         notes.push(format!("no {what} was given; detected: {}", best.summary()));
         raw.units = ids.iter().map(|id| Unit { protocol: name.clone(), id: Some(*id) }).collect();
         raw.framing = RawFraming::Framed(best.framing);

@@ -79,9 +79,9 @@ fn invalid_descriptions_are_reported() {
     };
     for (raw, want) in [
         (RawTrace::default(), "give the protocol"),
-        (raw("ITM", Some(0x80), RawFraming::Auto), "--protocol ITM@0x80: `0x80` is not a trace ID"),
-        (raw("ITM", None, RawFraming::Etb), "--framing etb: needs --protocol ETM1 or ETM2"),
-        (raw("etrace", None, RawFraming::Encapsulated), "add --config source_width=N"),
+        (raw("ITM", Some(0x80), RawFraming::Auto), "<protocol> ITM@0x80: `0x80` is not a trace ID"),
+        (raw("ITM", None, RawFraming::Etb), "<framing> etb: needs <protocol> ETM1 or ETM2"),
+        (raw("etrace", None, RawFraming::Encapsulated), "add <register> source_width=N"),
     ] {
         let error = file.open(&raw).unwrap_err();
         assert!(error.contains(want), "{error}");
@@ -89,5 +89,5 @@ fn invalid_descriptions_are_reported() {
     let registers = vec!["FOO=1".to_owned()];
     let (_, notes) =
         file.open(&RawTrace { registers, ..raw("ITM", None, RawFraming::Auto) }).unwrap();
-    assert!(notes[0].starts_with("--config FOO=1: unknown register FOO, not used;"), "{notes:?}");
+    assert!(notes[0].starts_with("<register> FOO=1: unknown register FOO, not used;"), "{notes:?}");
 }

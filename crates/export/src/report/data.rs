@@ -328,7 +328,7 @@ impl Report {
             let axis = timeline.axis(source);
             let unit = axis.unit();
             let time = |position: u64| match axis {
-                Axis::Timestamps => (timeline.moment(source, position).estimate / 1000) as u64,
+                Axis::Timestamps => (timeline.time_at(source, position).estimate / 1000) as u64,
                 Axis::Instructions | Axis::Ticks | Axis::Bytes => position,
             };
             let lowest = slices.iter().map(|slice| slice.depth).min().unwrap_or(0);

@@ -108,7 +108,7 @@ impl TimelineView<'_> {
             }
             Axis::Instructions | Axis::Bytes => return instructions.saturating_mul(1000),
         }
-        let time = self.picoseconds(self.timeline.moment(source, instructions).estimate);
+        let time = self.picoseconds(self.timeline.time_at(source, instructions).estimate);
         let origin = self.origin().map_or(0, |ticks| self.picoseconds(u128::from(ticks) * 1000));
         u64::try_from(time.saturating_sub(origin)).unwrap_or(u64::MAX)
     }
@@ -124,12 +124,13 @@ impl TimelineView<'_> {
     /// The first timestamp, where picoseconds up to the last one need more than 64 bits, such as
     /// those of a clock that counts nanoseconds since 1970. Times are counted from it.
     fn origin(&self) -> Option<u64> {
-        let knots = || (0..self.sources.len()).map(|source| self.timeline.knots(source));
-        let last = knots().filter_map(|knots| knots.last()).map(|knot| knot.ticks).max()?;
+        let samples = || (0..self.sources.len()).map(|source| self.timeline.time_samples(source));
+        let last =
+            samples().filter_map(|samples| samples.last()).map(|sample| sample.ticks).max()?;
         if u64::try_from(self.picoseconds(u128::from(last) * 1000)).is_ok() {
             return None;
         }
-        knots().filter_map(|knots| knots.first()).map(|knot| knot.ticks).min()
+        samples().filter_map(|samples| samples.first()).map(|sample| sample.ticks).min()
     }
 
     /// What a nanosecond of the file stands for, and from where times are counted.

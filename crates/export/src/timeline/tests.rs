@@ -12,10 +12,10 @@ const FRAMES: [(u64, u64); 2] = [(0x100, 0), (0x200, 4)];
 const END: u64 = 9;
 
 /// The frames on a source that has these timestamps: instructions before, ticks.
-fn timeline(knots: &[(u64, u64)]) -> Timeline {
+fn timeline(samples: &[(u64, u64)]) -> Timeline {
     let mut timeline = Timeline::new(10);
     let root = timeline.thread(0, 0, None);
-    for &(instructions, ticks) in knots {
+    for &(instructions, ticks) in samples {
         let position = Position { instructions, ..Position::default() };
         timeline.time(&position, Time::Timestamp(ticks));
     }

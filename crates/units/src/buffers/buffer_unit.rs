@@ -1,6 +1,7 @@
 //! A trace buffer as a [`Unit`]: its registers field by field, and its state in sentences.
 
 use tracewright_base::Field;
+use tracewright_base::remedy::SINK;
 
 use super::tmc::FeatureTmc;
 use super::{mtb, tmc, trbe};
@@ -136,7 +137,7 @@ impl Unit for BufferUnit {
         Err(vec![Refusal {
             part: "the request".to_owned(),
             lacks: "a trace buffer selects nothing".to_owned(),
-            needs: "program the trace unit, and name the buffer with --sink".to_owned(),
+            needs: format!("program the trace unit, and name the buffer with {SINK}"),
         }])
     }
 

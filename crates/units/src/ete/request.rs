@@ -1,5 +1,11 @@
 //! A request to register values and back.
 
+use tracewright_base::Remedy;
+use tracewright_base::remedy::{
+    BETWEEN, BRANCH_OUTPUT, CONTEXT, CONTEXT_BYTES, CYCLES, DATA, EXCLUDE, HALT, ROUTINE, SINK,
+    STALL, TIMESTAMPS, TRACE, TRIGGER, VMID, VMIDS,
+};
+
 use super::implementation::Implementation;
 use super::registers::by_name;
 use super::sequence::{self, State};
@@ -56,13 +62,13 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    fn refuse(&mut self, part: &str, lacks: &str, needs: &str) {
-        let [part, lacks, needs] = [part, lacks, needs].map(str::to_owned);
+    fn refuse(&mut self, part: Remedy, lacks: &str, needs: &str) {
+        let (part, lacks, needs) = (part.to_string(), lacks.to_owned(), needs.to_owned());
         self.refused.push(Refusal { part, lacks, needs });
     }
 
     /// Refuses `part` unless the unit has what it needs; what is not known is assumed to be there.
-    fn need(&mut self, part: &str, has: Option<bool>, lacks: &str, needs: &str) -> bool {
+    fn need(&mut self, part: Remedy, has: Option<bool>, lacks: &str, needs: &str) -> bool {
         let has = has.unwrap_or(true);
         if !has {
             self.refuse(part, lacks, needs);
@@ -81,7 +87,7 @@ impl Maker<'_> {
         let mut config = 1;
         if request.context_bytes > 0
             && self.need(
-                "--context-bytes",
+                CONTEXT_BYTES,
                 unit.context_ids(),
                 "it traces no context IDs",
                 "leave it out",
@@ -89,18 +95,18 @@ impl Maker<'_> {
         {
             config |= 1 << 6;
             if request.context_bytes != 4 {
-                self.refuse("--context-bytes", "it traces context IDs of 4 bytes only", "write 4");
+                self.refuse(CONTEXT_BYTES, "it traces context IDs of 4 bytes only", "write 4");
             }
         }
         let vmids = unit.vmids();
         let needs = "leave it out";
         if request.vmid.is_some() && vmids == Some(true)
-            || request.vmids && self.need("--vmids", vmids, "it traces no such identifiers", needs)
+            || request.vmids && self.need(VMIDS, vmids, "it traces no such identifiers", needs)
         {
             config |= 1 << 7;
         }
         if request.cycles
-            && self.need("--cycles", unit.cycle_counts(), "it has no cycle counts", "leave it out")
+            && self.need(CYCLES, unit.cycle_counts(), "it has no cycle counts", "leave it out")
         {
             config |= 1 << 4;
             let least = unit.least_threshold().map_or(0, u64::from);
@@ -108,7 +114,7 @@ impl Maker<'_> {
         }
         if request.branch_output
             && self.need(
-                "--branch-output",
+                BRANCH_OUTPUT,
                 unit.branch_broadcast(),
                 "it has no branch broadcasting",
                 "leave it out",
@@ -119,7 +125,7 @@ impl Maker<'_> {
             self.set("TRCBBCTLR", 0);
         }
         if request.timestamps
-            && self.need("--timestamps", unit.timestamps(), "it has no timestamps", "leave it out")
+            && self.need(TIMESTAMPS, unit.timestamps(), "it has no timestamps", "leave it out")
         {
             config |= 1 << 11;
         }
@@ -128,7 +134,7 @@ impl Maker<'_> {
         }
         self.set("TRCCONFIGR", config);
         if request.stall
-            && self.need("--stall", unit.stall(), "it cannot stall the processor", "leave it out")
+            && self.need(STALL, unit.stall(), "it cannot stall the processor", "leave it out")
         {
             // ISTALL, and the highest threshold that TRCSTALLCTLR.LEVEL of every unit has.
             self.set("TRCSTALLCTLR", 1 << 8 | 0xc);
@@ -147,11 +153,7 @@ impl Maker<'_> {
         self.set("TRCSYNCPR", 0xc);
         self.set("TRCTRACEIDR", request.trace_id.unwrap_or(TRACE_ID).into());
         if request.halt {
-            self.refuse(
-                "--halt",
-                "it cannot stop the processor",
-                "connect its event output to a CTI",
-            );
+            self.refuse(HALT, "it cannot stop the processor", "connect its event output to a CTI");
         }
     }
 
@@ -160,7 +162,7 @@ impl Maker<'_> {
         if let Some(id) = request.context {
             let has = self.unit.context_comparators().map(|count| count > 0);
             if self.need(
-                "--context",
+                CONTEXT,
                 has,
                 "it has no context identifier comparator",
                 "trace context IDs, and select afterwards",
@@ -173,7 +175,7 @@ impl Maker<'_> {
         if let Some(id) = request.vmid {
             let has = self.unit.vmid_comparators().map(|count| count > 0);
             if self.need(
-                "--vmid",
+                VMID,
                 has,
                 "it has no virtual machine identifier comparator",
                 "leave it out",
@@ -186,7 +188,7 @@ impl Maker<'_> {
     }
 
     /// The number of the first of `count` address comparators.
-    fn take(&mut self, part: &str, count: u8) -> Option<u8> {
+    fn take(&mut self, part: Remedy, count: u8) -> Option<u8> {
         let first = self.comparators.next_multiple_of(count);
         let have = self.unit.address_pairs().map_or(16, |pairs| 2 * pairs);
         if first + count > have {
@@ -204,7 +206,7 @@ impl Maker<'_> {
     }
 
     /// An address range comparator; the last address is inclusive.
-    fn range(&mut self, part: &str, first: u64, last: u64) -> Option<u8> {
+    fn range(&mut self, part: Remedy, first: u64, last: u64) -> Option<u8> {
         let n = self.take(part, 2)?;
         self.comparator(n, first);
         self.comparator(n + 1, last);
@@ -215,18 +217,18 @@ impl Maker<'_> {
     fn view(&mut self, request: &Request) {
         let mut ranges = 0u64;
         for span in &request.trace {
-            if let Some(n) = self.range("--trace", span.start, span.end.wrapping_sub(1)) {
+            if let Some(n) = self.range(TRACE, span.start, span.end.wrapping_sub(1)) {
                 ranges |= 1 << n;
             }
         }
         if request.trace.is_empty() && self.context != 0 && request.between.is_empty() {
             // A range of all addresses compares the context of each instruction precisely.
-            if let Some(n) = self.range("--context", 0, u64::MAX) {
+            if let Some(n) = self.range(CONTEXT, 0, u64::MAX) {
                 ranges |= 1 << n;
             }
         }
         for span in &request.exclude {
-            if let Some(n) = self.range("--exclude", span.start, span.end.wrapping_sub(1)) {
+            if let Some(n) = self.range(EXCLUDE, span.start, span.end.wrapping_sub(1)) {
                 ranges |= 1 << (16 + n);
             }
         }
@@ -234,7 +236,7 @@ impl Maker<'_> {
         for (start, stop) in &request.between {
             if request.between.iter().any(|(_, other)| other == start) {
                 self.refuse(
-                    "--between",
+                    BETWEEN,
                     "one address cannot start and stop tracing",
                     "write two addresses",
                 );
@@ -246,7 +248,7 @@ impl Maker<'_> {
         points.sort_unstable();
         let mut selected = 0u64;
         for (address, stops) in points {
-            if let Some(n) = self.take("--between", 1) {
+            if let Some(n) = self.take(BETWEEN, 1) {
                 self.comparator(n, address);
                 selected |= if stops { 1 << (16 + n) } else { 1 << n };
             }
@@ -272,7 +274,7 @@ impl Maker<'_> {
     /// Event 0 as the ATB trigger.
     fn trigger(&mut self, request: &Request) {
         let Some(condition) = request.trigger else { return };
-        let part = "--trigger";
+        let part = TRIGGER;
         let atb = self.unit.atb_trigger();
         if !self.need(part, atb, "it has no ATB trigger", "use an event that is traced") {
             return;
@@ -334,15 +336,15 @@ impl Maker<'_> {
     fn sink(&mut self, request: &Request) {
         let Some(sink) = request.sink else { return };
         if let Some(why) = sink.invalid() {
-            self.refuse("--sink", "the sink cannot be programmed so", why);
+            self.refuse(SINK, "the sink cannot be programmed so", why);
         }
         if matches!(sink, Sink::Trbe(_)) && !self.unit.version.is_ete() {
-            self.refuse("--sink", "only an ETE has a trace buffer", "use an ETR");
+            self.refuse(SINK, "only an ETE has a trace buffer", "use an ETR");
         }
         let watermark = matches!(sink.buffer().watermark, Some(Watermark::Trigger(_)));
         if watermark && request.trigger.is_some() {
             let needs = "use a watermark by wrapping";
-            self.refuse("--trigger", "the trigger counter makes the watermark", needs);
+            self.refuse(TRIGGER, "the trigger counter makes the watermark", needs);
         }
     }
 
@@ -350,14 +352,14 @@ impl Maker<'_> {
         let Some(asked) = &request.routine else { return };
         if asked.routine.switches() && !self.unit.version.is_ete() {
             let needs = "use disable, save, restore and enable";
-            self.refuse("--routine", "only an ETE is switched with a process", needs);
+            self.refuse(ROUTINE, "only an ETE is switched with a process", needs);
         }
     }
 
     fn refuse_data(&mut self, request: &Request) {
         if request.all_data || !request.data.is_empty() {
             let needs = "trace instructions only, or use an ETM with data trace";
-            self.refuse("--data", "data trace of this unit is not programmed", needs);
+            self.refuse(DATA, "data trace of this unit is not programmed", needs);
         }
     }
 }

@@ -6,6 +6,13 @@ mod size;
 mod steps;
 mod sysfs;
 
+use std::fmt::Display;
+
+use tracewright_base::Remedy;
+use tracewright_base::remedy::{
+    BETWEEN, CONTEXT, DATA, EXCLUDE, HALT, ROUTINE, SECURITY, TRACE, TRIGGER, VMID, VMIDS,
+};
+
 use self::allocate::Comparators;
 use self::size::Size;
 use super::event::{Event, Function, Resource};
@@ -88,8 +95,8 @@ struct Maker {
 }
 
 impl Maker {
-    fn refuse(&mut self, part: impl Into<String>, lacks: &str, needs: &str) {
-        let (part, lacks, needs) = (part.into(), lacks.to_owned(), needs.to_owned());
+    fn refuse(&mut self, part: impl Display, lacks: impl Display, needs: impl Display) {
+        let (part, lacks, needs) = (part.to_string(), lacks.to_string(), needs.to_string());
         self.refusals.push(Refusal { part, lacks, needs });
     }
 
@@ -109,7 +116,7 @@ impl Maker {
         ];
         for (asked, has, bit, part, what) in options {
             if asked && !has {
-                self.refuse(part, "the unit does not have it", &format!("this needs {what}"));
+                self.refuse(part, "the unit does not have it", format!("this needs {what}"));
             }
             control |= u32::from(asked) << bit;
         }
@@ -163,13 +170,13 @@ impl Maker {
     fn unsupported(&mut self, request: &Request) {
         let needs = "this needs an ETMv4 or an ETE";
         if request.routine.is_some() {
-            self.refuse("--routine", "routines are not made for this unit", needs);
+            self.refuse(ROUTINE, "routines are not made for this unit", needs);
         }
         if request.security.is_some() {
-            self.refuse("--security", "the unit does not select Security states so", needs);
+            self.refuse(SECURITY, "the unit does not select Security states so", needs);
         }
         if request.vmids {
-            self.refuse("--vmids", "virtual machine IDs are traced with --vmid", needs);
+            self.refuse(VMIDS, format!("virtual machine IDs are traced with {VMID}"), needs);
         }
     }
 
@@ -208,11 +215,11 @@ impl Maker {
         let access = EXECUTE | if qualified { 1 << 8 } else { 0 };
         let mut ranges = 0;
         for span in &request.trace {
-            ranges |= self.range("--trace", *span, access);
+            ranges |= self.range(TRACE, *span, access);
         }
         let mut excluded = Vec::new();
         for span in &request.exclude {
-            let bit = self.range("--exclude", *span, EXECUTE);
+            let bit = self.range(EXCLUDE, *span, EXECUTE);
             excluded.push(bit);
         }
         // What only the event can express.
@@ -234,7 +241,7 @@ impl Maker {
         match event(&terms) {
             Some(event) => self.settings.set(number::TRACE_ENABLE_EVENT, event.bits()),
             None => self.refuse(
-                "the combination of --trace, --exclude, --context and --vmid",
+                format!("the combination of {TRACE}, {EXCLUDE}, {CONTEXT} and {VMID}"),
                 "an event has two resources, and include and exclude cannot be combined",
                 "leave out one of them, or exclude at most one range within what is traced",
             ),
@@ -249,14 +256,14 @@ impl Maker {
     }
 
     /// Allocates a range comparator, and returns its bit; 0 where it is refused.
-    fn range(&mut self, part: &str, span: Span, access: u32) -> u32 {
+    fn range(&mut self, part: Remedy, span: Span, access: u32) -> u32 {
         let part = format!("{part} {span}");
         let Some(n) = self.comparators.pair() else {
             self.refuse(
                 part,
                 "the unit has no pair of address comparators left",
-                "this needs another pair; ask for --between START..END, which needs none of them \
-                 in a Cortex-M and single comparators elsewhere",
+                format!("this needs another pair; ask for {BETWEEN} START..END, which needs none of them \
+                 in a Cortex-M and single comparators elsewhere"),
             );
             return 0;
         };
@@ -301,8 +308,8 @@ impl Maker {
             return;
         }
         let part = match request.data.first() {
-            Some(span) => format!("--data {span}"),
-            None => "--data all".into(),
+            Some(span) => format!("{DATA} {span}"),
+            None => format!("{DATA} all"),
         };
         let (bits, can) = match request.parts {
             DataParts::Both => (0b11, unit.data == DataTracing::Full),
@@ -323,7 +330,7 @@ impl Maker {
             self.refuse(
                 part,
                 "the unit does not compare data addresses",
-                "ask for --data all, or exclude the code whose data is not wanted",
+                format!("ask for {DATA} all, or exclude the code whose data is not wanted"),
             );
             return;
         }
@@ -332,7 +339,7 @@ impl Maker {
         let mut view = u32::from(request.all_data) << 16;
         if !request.all_data {
             for span in &request.data {
-                view |= self.range("--data", *span, LOAD_STORE);
+                view |= self.range(DATA, *span, LOAD_STORE);
             }
         }
         self.settings.set(number::VIEW_DATA_EVENT, Event::TRUE.bits());
@@ -347,9 +354,13 @@ impl Maker {
         if request.between.is_empty() {
             return;
         }
-        let part = "--between";
+        let part = BETWEEN;
         if !self.unit.start_stop {
-            self.refuse(part, "the unit has no start/stop block", "this needs ETMv1.2, or --trace");
+            self.refuse(
+                part,
+                "the unit has no start/stop block",
+                format!("this needs ETMv1.2, or {TRACE}"),
+            );
             return;
         }
         let (mut single, mut ice) = (0u32, 0u32);
@@ -373,7 +384,7 @@ impl Maker {
     }
 
     /// A resource that is active where the instruction at `address` is executed.
-    fn executed(&mut self, part: &str, address: u64) -> Option<Resource> {
+    fn executed(&mut self, part: Remedy, address: u64) -> Option<Resource> {
         let part = format!("{part}: {address:#x}");
         let Ok(address) = u32::try_from(address) else {
             self.refuse(part, "comparators have 32 bits", "use an address below 0x100000000");
@@ -403,7 +414,7 @@ impl Maker {
         let Some(condition) = request.trigger else {
             self.settings.set(number::TRIGGER, Event::FALSE.bits());
             if request.halt {
-                self.refuse("--halt", "nothing triggers", "add --trigger");
+                self.refuse(HALT, "nothing triggers", format!("add {TRIGGER}"));
             }
             return;
         };
@@ -415,7 +426,7 @@ impl Maker {
                 let first = if self.unit.reduced_counter { 2 } else { 1 };
                 if self.unit.counters < first || level {
                     self.refuse(
-                        format!("--trigger {condition}"),
+                        format!("{TRIGGER} {condition}"),
                         match level {
                             true => "an input is active for cycles, which a counter counts",
                             false => "the unit has no counter with an enabling event",
@@ -438,9 +449,9 @@ impl Maker {
 
     /// The resource for the occurrence of a condition.
     fn occurrence(&mut self, condition: Condition) -> Option<Resource> {
-        let part = format!("--trigger {condition}");
+        let part = format!("{TRIGGER} {condition}");
         let (address, access) = match condition.on {
-            Occurrence::Execute(address) => return self.executed("--trigger", address),
+            Occurrence::Execute(address) => return self.executed(TRIGGER, address),
             Occurrence::Input(n) if (1..=self.unit.inputs).contains(&n) => {
                 return Some(Resource::Input(n));
             }
@@ -467,7 +478,9 @@ impl Maker {
             self.refuse(
                 part,
                 "the unit does not compare data addresses",
-                "program a watchpoint of the processor, and ask for --trigger watchpoint:N",
+                format!(
+                    "program a watchpoint of the processor, and ask for {TRIGGER} watchpoint:N"
+                ),
             );
             return None;
         }

@@ -1,6 +1,7 @@
 //! Parts of requests as users write them.
 
 use tracewright_base::Invalid;
+use tracewright_base::remedy::IMAGE;
 
 use super::{Condition, Occurrence, Span};
 use crate::values::number;
@@ -17,7 +18,7 @@ pub fn address(text: &str, lookup: Lookup<'_>) -> Result<u64, Invalid> {
     let found = number(text).or_else(|| lookup(text).map(|(start, _)| start));
     found.ok_or_else(|| {
         Invalid::new(format!(
-            "`{text}` is neither an address nor a symbol of an --image; write 0x8000, or a name"
+            "`{text}` is neither an address nor a symbol of an {IMAGE}; write 0x8000, or a name"
         ))
     })
 }
@@ -30,7 +31,7 @@ pub fn span(text: &str, lookup: Lookup<'_>) -> Result<Span, Invalid> {
     let span = match text.split_once("..") {
         None => {
             let (start, end) = lookup(text).ok_or_else(|| {
-                format!("`{text}` is not a symbol of an --image; write START..END or START..+SIZE")
+                format!("`{text}` is not a symbol of an {IMAGE}; write START..END or START..+SIZE")
             })?;
             let end = end.ok_or_else(|| {
                 format!("the image records no size of `{text}`; write {text}..END")

@@ -1,5 +1,8 @@
 //! The program of an encoder.
 
+use tracewright_base::Remedy;
+use tracewright_base::remedy::{BETWEEN, EXCLUDE, HALT, ROUTINE, TRACE, TRIGGER, VMID};
+
 use super::component::Component;
 use crate::program::{Action, Place, Program, ProgramStep};
 use crate::request::{Refusal, Request};
@@ -82,26 +85,46 @@ fn filters(request: &Request, values: &mut Values) {
 fn refusals(request: &Request) -> Vec<Refusal> {
     let Request { data, all_data, exclude, between, trigger, trace, .. } = request;
     let absent = [
-        (!data.is_empty() || *all_data, "data trace", "N-Trace 1.0 traces no data"),
-        (!exclude.is_empty(), "--exclude", "filters select, and exclude nothing"),
-        (!between.is_empty(), "--between", "debug triggers, which are CSRs of the hart"),
-        (trigger.is_some(), "--trigger", "debug triggers, which are CSRs of the hart"),
-        (request.context.is_some(), "--context", "the width of a context is not known here"),
-        (request.vmid.is_some(), "--vmid", "a RISC-V hart has no such filter"),
-        (request.cycles, "cycles", "the trace has timestamps only"),
-        (request.branch_output, "branch addresses", "the trace has targets of indirect jumps only"),
-        (request.halt, "--halt", "the encoder does not halt the hart"),
-        (request.routine.is_some(), "--routine", "routines are those of an ETMv4 or an ETE"),
-        (request.trace_id.is_some(), "a trace ID", "the ATB bridge, trAtbBridge, has it"),
-        (request.sink.is_some(), "a sink", "program trRam"),
-        (trace.len() > RANGES, "--trace", "more ranges than the 4 that every program can have"),
+        (!data.is_empty() || *all_data, "data trace".to_owned(), "N-Trace 1.0 traces no data"),
+        (!exclude.is_empty(), EXCLUDE.to_string(), "filters select, and exclude nothing"),
+        (!between.is_empty(), BETWEEN.to_string(), "debug triggers, which are CSRs of the hart"),
+        (trigger.is_some(), TRIGGER.to_string(), "debug triggers, which are CSRs of the hart"),
+        (
+            request.context.is_some(),
+            Remedy::Context.to_string(),
+            "the width of a context is not known here",
+        ),
+        (request.vmid.is_some(), VMID.to_string(), "a RISC-V hart has no such filter"),
+        (request.cycles, "cycles".to_owned(), "the trace has timestamps only"),
+        (
+            request.branch_output,
+            "branch addresses".to_owned(),
+            "the trace has targets of indirect jumps only",
+        ),
+        (request.halt, HALT.to_string(), "the encoder does not halt the hart"),
+        (
+            request.routine.is_some(),
+            ROUTINE.to_string(),
+            "routines are those of an ETMv4 or an ETE",
+        ),
+        (
+            request.trace_id.is_some(),
+            "a trace ID".to_owned(),
+            "the ATB bridge, trAtbBridge, has it",
+        ),
+        (request.sink.is_some(), "a sink".to_owned(), "program trRam"),
+        (
+            trace.len() > RANGES,
+            TRACE.to_string(),
+            "more ranges than the 4 that every program can have",
+        ),
     ];
-    let refusal = |(_, part, lacks): &(bool, &str, &str)| Refusal {
-        part: (*part).to_owned(),
-        lacks: (*lacks).to_owned(),
+    let refusal = |(_, part, lacks): (bool, String, &str)| Refusal {
+        part,
+        lacks: lacks.to_owned(),
         needs: "leave it out".to_owned(),
     };
-    absent.iter().filter(|(asked, ..)| *asked).map(refusal).collect()
+    absent.into_iter().filter(|(asked, ..)| *asked).map(refusal).collect()
 }
 
 /// The accesses: reset, settings, enable, start. ("Reset and Discovery", "Enabling and Disabling")

@@ -1,5 +1,6 @@
 //! The most likely cause of a poor result, as a sentence.
 
+use tracewright_base::remedy::{ALIGN, FRAMING, ID, IMAGE, PROTOCOL};
 use tracewright_decode::detect::cause::Cause;
 
 use super::{Decoded, Remark};
@@ -27,14 +28,14 @@ impl Decoded<'_> {
                     self.plan.framing.option(),
                     framing.option()
                 ),
-                format!("use --framing {}", framing.option()),
+                format!("use {FRAMING} {}", framing.option()),
             ),
             Cause::Alignment { skip } => (
                 format!(
                     "the buffer begins inside a frame: formatter frames begin at byte {skip}, not \
                      at byte 0"
                 ),
-                format!("use --align {skip}"),
+                format!("use {ALIGN} {skip}"),
             ),
             Cause::Protocol { source, protocol, title, reason, parameters } => {
                 let given = self.plan.sources.get(*source).map(|source| source.config.protocol());
@@ -51,7 +52,7 @@ impl Decoded<'_> {
                     let given = self.sources.get(*source).map_or("", |source| source.protocol());
                     (
                         format!("{name}: the protocol is not {given} but {title}: {reason}"),
-                        "use --protocol, or correct the type of the trace unit".to_owned(),
+                        format!("use {PROTOCOL}, or correct the type of the trace unit"),
                     )
                 }
             }
@@ -79,7 +80,7 @@ impl Decoded<'_> {
                         false => "its instructions contradict the trace",
                     }
                 ),
-                "give the program that ran, at its address, with --image FILE[@ADDRESS]".to_owned(),
+                format!("give the program that ran, at its address, with {IMAGE} FILE[@ADDRESS]"),
             ),
             Cause::Sources { sources, silent } => {
                 let each = sources.iter().map(|(id, bytes, protocol)| match protocol {
@@ -92,7 +93,7 @@ impl Decoded<'_> {
                 let each = each.collect::<Vec<_>>().join(", ");
                 let what = format!("the frames have data of other sources: {each}");
                 if silent.is_empty() {
-                    (what, "describe them too, or select sources with --id".to_owned())
+                    (what, format!("describe them too, or select sources with {ID}"))
                 } else {
                     let silent: Vec<_> = silent.iter().map(|n| name(*n)).collect();
                     (

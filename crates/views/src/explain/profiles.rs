@@ -1,5 +1,6 @@
 //! The profiles of RISC-V trace units with which a stream decodes.
 
+use tracewright_base::remedy::{PARAMS, REGISTER};
 use tracewright_decode::{Session, Tally};
 use tracewright_protocols::etrace::Params;
 use tracewright_protocols::etrace::config::{Profile, Version, units};
@@ -25,12 +26,12 @@ impl Trial {
     /// The options of the command line.
     fn options(&self) -> String {
         let Trial { profile, version, rv64, .. } = self;
-        let mut text = format!("--config profile={profile}");
+        let mut text = format!("{REGISTER} profile={profile}");
         if *version != profile.version() {
-            text += &format!(" --config version={version}");
+            text += &format!(" {REGISTER} version={version}");
         }
         if *rv64 != profile.is_wide() {
-            text += &format!(" --config xlen={}", if *rv64 { 64 } else { 32 });
+            text += &format!(" {REGISTER} xlen={}", if *rv64 { 64 } else { 32 });
         }
         text
     }
@@ -73,7 +74,7 @@ pub(crate) fn remark(decoded: &Decoded<'_>) -> Option<Remark> {
                 "{name}: the first {len} bytes do not decode with the defaults of any profile: {}",
                 profiles.join(", ")
             ),
-            help: "set the widths of the trace unit with --params FILE".into(),
+            help: format!("set the widths of the trace unit with {PARAMS} FILE"),
         });
     }
     Some(Remark {

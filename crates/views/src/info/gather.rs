@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::io::Read as _;
 
+use tracewright_base::remedy::{BINARY, IMAGE, PROTOCOL, SYMFS};
 use tracewright_base::{Field, Register};
 use tracewright_capture::sink::{Kind, Sink};
 use tracewright_capture::{
@@ -206,12 +207,16 @@ fn unknown_ids(capture: &Capture, plan: &Plan, info: &BufferInfo, missing: &mut 
     let (unknown_ids, others) = largest(if skipped { Vec::new() } else { unknown_ids });
     let help = match &plan.messages {
         None => {
-            "add a device with that trace ID in its registers; for raw trace data, use --protocol \
+            format!(
+                "add a device with that trace ID in its registers; for raw trace data, use {PROTOCOL} \
              NAME@ID"
+            )
         }
         Some(_) => {
-            "add a source with that number as the parameter `source`; for raw trace data, use \
-             --protocol etrace@NUMBER"
+            format!(
+                "add a source with that number as the parameter `source`; for raw trace data, use \
+             {PROTOCOL} etrace@NUMBER"
+            )
         }
     };
     if unknown_ids.is_empty() {
@@ -220,7 +225,7 @@ fn unknown_ids(capture: &Capture, plan: &Plan, info: &BufferInfo, missing: &mut 
     let list = unknown_ids.iter().map(|(id, bytes)| format!("{bytes} bytes of ID {id:#04x}"));
     let list: Vec<_> = list.chain(others).collect();
     let what = format!("{}: {}, with no configured source", info.name, list.join(", "));
-    missing.push(Remark { what, help: help.into() });
+    missing.push(Remark { what, help });
 }
 
 fn source(capture: &Capture, source: &Source) -> SourceInfo {
@@ -406,7 +411,7 @@ fn program(
         if let Some(problem) = &image.problem {
             missing.push(Remark {
                 what: format!("image {}: {problem}", image.file),
-                help: "copy the right file there, or add it with --image FILE[@ADDRESS]".into(),
+                help: format!("copy the right file there, or add it with {IMAGE} FILE[@ADDRESS]"),
             });
         }
     }
@@ -417,8 +422,8 @@ fn program(
             what: "there is no program memory: packets can be listed, but not the executed code"
                 .into(),
             help: match capture.linux {
-                Some(_) => "give the files with --symfs FOLDER or --binary FILE".into(),
-                None => "add the program with --image FILE (ELF) or --image FILE@ADDRESS".into(),
+                Some(_) => format!("give the files with {SYMFS} FOLDER or {BINARY} FILE"),
+                None => format!("add the program with {IMAGE} FILE (ELF) or {IMAGE} FILE@ADDRESS"),
             },
         });
     }

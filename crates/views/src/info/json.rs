@@ -7,8 +7,9 @@ use super::{BufferInfo, FieldInfo, ImageInfo, Info, Overview, RegisterInfo, Sour
 use crate::json_object::{Object, string};
 
 impl Info {
-    /// All lines after the first.
-    pub fn json(&self) -> String {
+    /// All lines after the first. `spelled` gives the texts the words of the program for
+    /// [`Remedy`](tracewright_base::Remedy)s.
+    pub fn json(&self, spelled: &dyn Fn(&str) -> String) -> String {
         let mut out = String::new();
         let mut line = |write: &dyn Fn(&mut String)| {
             write(&mut out);
@@ -23,18 +24,19 @@ impl Info {
         });
         line(&|out| overview(&self.overview, out));
         if let Some(detected) = &self.overview.detected {
-            line(&|out| detection(detected, out));
+            line(&|out| detection(detected, spelled, out));
         }
         if let Some(remark) = &self.overview.remark {
             line(&|out| {
-                let o = Object::new(out).text("type", "cause").text("what", &remark.what);
-                o.text("help", &remark.help).end();
+                let o = Object::new(out).text("type", "cause").text("what", &spelled(&remark.what));
+                o.text("help", &spelled(&remark.help)).end();
             });
         }
         for problem in self.problems(None) {
             line(&|out| {
-                let o = Object::new(out).text("type", "problem").text("what", &problem.what);
-                o.text("help", &problem.help).end();
+                let o =
+                    Object::new(out).text("type", "problem").text("what", &spelled(&problem.what));
+                o.text("help", &spelled(&problem.help)).end();
             });
         }
         if let Some(linux) = &self.linux {
@@ -44,12 +46,12 @@ impl Info {
         self.sources.iter().for_each(|it| line(&|out| source(it, out)));
         self.images.iter().for_each(|it| line(&|out| image(it, out)));
         for note in &self.notes {
-            line(&|out| Object::new(out).text("type", "note").text("text", note).end());
+            line(&|out| Object::new(out).text("type", "note").text("text", &spelled(note)).end());
         }
         for it in &self.missing {
             line(&|out| {
-                let o = Object::new(out).text("type", "missing").text("what", &it.what);
-                o.text("help", &it.help).end();
+                let o = Object::new(out).text("type", "missing").text("what", &spelled(&it.what));
+                o.text("help", &spelled(&it.help)).end();
             });
         }
         out
@@ -71,8 +73,8 @@ fn overview(overview: &Overview, out: &mut String) {
         .end();
 }
 
-fn detection(detected: &Candidate, out: &mut String) {
-    let options = detected.description().options().join(" ");
+fn detection(detected: &Candidate, spelled: &dyn Fn(&str) -> String, out: &mut String) {
+    let options = spelled(&detected.description().line());
     let source = |source: &SourceCandidate, out: &mut String| {
         let best = source.best();
         let title = best.map(Inference::title);

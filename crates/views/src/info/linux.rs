@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use tracewright_base::remedy::{BINARY, FORMAT, SYMFS};
 use tracewright_capture::perf::hex;
 use tracewright_capture::plain::line;
 use tracewright_capture::{Capture, Linux, Queue};
@@ -129,7 +130,7 @@ impl LinuxInfo {
         }
         more(missing.len(), "files", out);
         if !missing.is_empty() {
-            out.push_str("  give them with --symfs FOLDER or --binary FILE\n");
+            let _ = writeln!(out, "  give them with {SYMFS} FOLDER or {BINARY} FILE");
         }
     }
 
@@ -176,6 +177,6 @@ impl LinuxInfo {
 
 fn more(count: usize, what: &str, out: &mut String) {
     if count > MAX_LISTED {
-        let _ = writeln!(out, "  {} more {what}; `--format json` lists them", count - MAX_LISTED);
+        let _ = writeln!(out, "  {} more {what}; `{FORMAT} json` lists them", count - MAX_LISTED);
     }
 }

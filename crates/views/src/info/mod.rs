@@ -44,7 +44,7 @@ pub struct BufferInfo {
     pub name: String,
     /// The format, as the capture spells it.
     pub format: String,
-    /// The framing that decoding uses: a value of `--framing`.
+    /// The framing that decoding uses: its word.
     pub framing: &'static str,
     /// Its files and their sizes in bytes.
     pub files: Vec<(String, u64)>,

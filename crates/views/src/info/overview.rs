@@ -213,7 +213,7 @@ impl Info {
         row("capture", &format!("{}: {}", line(&self.path.to_string_lossy()), o.kind));
         if let Some(detected) = &o.detected {
             row("detected", &detected.summary());
-            row("options", &detected.description().options().join(" "));
+            row("options", &detected.description().line());
         }
         let buffers = self.buffers.len();
         let plural = if buffers == 1 { "" } else { "s" };

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use tracewright_base::remedy::FORMAT;
 use tracewright_capture::plain::line;
 
 use super::{BufferInfo, ImageInfo, Info, RegisterInfo, SinkInfo, SourceInfo};
@@ -48,7 +49,7 @@ impl Info {
         }
         if self.buffers.len() > MAX_BUFFERS {
             let more = self.buffers.len() - MAX_BUFFERS;
-            let _ = writeln!(out, "  {more} more buffers; `--format json` lists them");
+            let _ = writeln!(out, "  {more} more buffers; `{FORMAT} json` lists them");
         }
         head("sources", self.sources.len(), &mut out);
         for source in &self.sources {
@@ -60,7 +61,7 @@ impl Info {
         }
         if self.images.len() > MAX_IMAGES {
             let more = self.images.len() - MAX_IMAGES;
-            let _ = writeln!(out, "  {more} more images; `--format json` lists them");
+            let _ = writeln!(out, "  {more} more images; `{FORMAT} json` lists them");
         }
         if !self.notes.is_empty() {
             head("notes", self.notes.len(), &mut out);
@@ -69,7 +70,7 @@ impl Info {
             }
             if self.notes.len() > MAX_NOTES {
                 let more = self.notes.len() - MAX_NOTES;
-                let _ = writeln!(out, "  {more} more notes; `--format json` lists them");
+                let _ = writeln!(out, "  {more} more notes; `{FORMAT} json` lists them");
             }
         }
         out

@@ -65,8 +65,7 @@ const fn key(source: usize, isa: Isa, opcode: u32) -> u64 {
 
 #[inline]
 const fn index(key: u64) -> usize {
-    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
-    (key.wrapping_mul(FACTOR) >> 52) as usize & (SLOTS - 1)
+    (tracewright_base::mix(key) >> 52) as usize & (SLOTS - 1)
 }
 
 #[cfg(test)]

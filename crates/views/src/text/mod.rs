@@ -3,10 +3,9 @@
 mod colour;
 mod element;
 mod listing;
-mod ports;
 
+pub use crate::ports::{Line, Ports};
 pub use colour::Tone;
 pub use element::element;
 pub(crate) use listing::offset_digits;
 pub use listing::{Listing, Shown};
-pub use ports::{Line, Ports};

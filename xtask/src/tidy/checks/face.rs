@@ -1,7 +1,8 @@
 //! Rules for what users of the libraries see.
 
 use super::{Finding, Tree};
-use crate::tidy::tree::File;
+use crate::tidy::rust::without_comments;
+use crate::tidy::tree::{File, lines};
 
 /// The most items in the root of the facade.
 const MOST: usize = 80;
@@ -66,6 +67,30 @@ pub(super) fn errors(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
+/// Options of other programs, which a library may name.
+const FOREIGN: [&str; 2] = ["kcore", "sample-cpu"];
+
+/// A library names a remedy, not an option of the command.
+pub(super) fn options(tree: &Tree) -> Vec<Finding> {
+    let without = |name: &str| WITHOUT.contains(&name) && !["capi", "opencsd-abi"].contains(&name);
+    let library = |file: &&File| file.crate_name().is_some_and(|name| !without(name));
+    let mut findings = Vec::new();
+    for file in tree.sources().filter(library).filter(|file| file.text.contains("--")) {
+        for (n, line) in lines(&without_comments(&file.text)) {
+            let own = |name: &str| !FOREIGN.iter().any(|foreign| name.starts_with(foreign));
+            let names = line.split("--").skip(1).zip(line.split("--"));
+            let mut named = names.filter(|(name, before)| {
+                let separate = before.is_empty() || before.ends_with([' ', '"', '`', '(', ',']);
+                name.starts_with(|c: char| c.is_ascii_lowercase()) && separate && own(name)
+            });
+            if named.next().is_some() {
+                findings.push(Finding::new(file, n, "an option of the command"));
+            }
+        }
+    }
+    findings
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::findings;
@@ -79,6 +104,18 @@ mod tests {
         assert_eq!(findings(root, &[(ROOT, &many)]), [""; 0]);
         let more = format!("{many}pub use a::b;\n");
         assert_eq!(findings(root, &[(ROOT, &more)]), [format!("{ROOT}:0")]);
+    }
+
+    #[test]
+    fn options_are_of_the_command() {
+        let at = |path: &str, text: &str| findings(options, &[(path, text)]);
+        for bad in ["f(\"add --image FILE\")", "f(\"with \\\n--core A\")", "f(\"--to\")"] {
+            assert_eq!(at("crates/base/src/a.rs", bad).len(), 1, "{bad}");
+            assert_eq!(at("crates/cli/src/a.rs", bad), [""; 0]);
+        }
+        for good in ["// --image", "f(\"perf record --kcore\")", "f(\"a -- b\")", "i--x"] {
+            assert_eq!(at("crates/base/src/a.rs", good), [""; 0], "{good}");
+        }
     }
 
     #[test]

@@ -63,6 +63,12 @@ pub(crate) const CHECKS: &[Check] = &[
         run: face::errors,
     },
     Check {
+        name: "options",
+        about: "a library names no option of the command",
+        instead: "name the base::Remedy; the command spells its option",
+        run: face::options,
+    },
+    Check {
         name: "panics",
         about: "input never panics, libraries print nothing: the root of a crate enables Clippy's lints",
         instead: "copy the lines from crates/base/src/lib.rs; in code, return Option or Result, or report a Fault or an Inconsistency in the stream",

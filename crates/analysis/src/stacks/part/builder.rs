@@ -34,7 +34,7 @@ const SLOTS: usize = 1 << 13;
 #[inline]
 const fn slot(parent: u32, function: Key) -> usize {
     let both = (function.number as u64) << 20 ^ (parent as u64) << 40;
-    let mixed = (function.address ^ both).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mixed = tracewright_base::mix(function.address ^ both);
     (mixed >> 40) as usize & (SLOTS - 1)
 }
 

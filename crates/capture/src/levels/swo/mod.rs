@@ -14,6 +14,8 @@ mod packed;
 
 use std::path::Path;
 
+use tracewright_base::remedy::{BAUD, CODING, SIGNAL};
+
 pub use self::packed::{BitOrder, Packed, packed_swo};
 
 use self::edges::{Edges, LEAST, MAX_CHANGES, MEASURED};
@@ -170,7 +172,7 @@ fn select(names: &[String], signal: Option<&str>) -> Result<usize, String> {
     };
     found.ok_or_else(|| {
         format!(
-            "it has no signal {}; name one of {} with --signal",
+            "it has no signal {}; name one of {} with {SIGNAL}",
             signal.unwrap_or("SWO"),
             crate::plain::line(&names.join(", "))
         )
@@ -228,7 +230,7 @@ fn decode(recorded: Recorded, options: &SwoOptions<'_>) -> Result<SwoRecording, 
     edges.stays();
     let given = match (options.baud, rate) {
         (Some(baud), Some(rate)) => Some(rate as f64 / baud.max(1) as f64),
-        (Some(_), None) => return Err("--baud needs a recording with a sample rate".to_owned()),
+        (Some(_), None) => return Err(format!("{BAUD} needs a recording with a sample rate")),
         (None, _) => None,
     };
     let first = edges.first(MEASURED);
@@ -257,7 +259,7 @@ fn decode(recorded: Recorded, options: &SwoOptions<'_>) -> Result<SwoRecording, 
         let len = bytes.len();
         return Err(format!(
             "its signal is no SWO: {len} bytes and {errors} errors in any form; name another one with \
-             --signal, or the form with --baud and --coding"
+             {SIGNAL}, or the form with {BAUD} and {CODING}"
         ));
     }
     let baud = rate.map(|rate| (rate as f64 / bit).round() as u64);

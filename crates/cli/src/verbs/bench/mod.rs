@@ -134,7 +134,7 @@ fn measure<'a>(job: &'a Job<'_>, args: &BenchArgs) -> Result<Found<'a>, Fail> {
 impl Found<'_> {
     /// Decodes again, and records the times.
     fn pass(&mut self, job: &Job<'_>, options: &RunOptions<'_>) -> Result<(), Fail> {
-        let (sources, len) = (job.sources.clone(), job.buffer.size());
+        let (sources, len) = (job.sources.to_vec(), job.buffer.size());
         self.result = match self.sink {
             BenchSink::Checksum => {
                 ("checksum", self.time(|| job.sum::<Checksum>(options))?.value())
@@ -155,7 +155,7 @@ impl Found<'_> {
             BenchSink::Json => {
                 let shown = json::Shown { elements: true, ..json::Shown::default() };
                 let name = &job.buffer.name;
-                let view = json::Listing::new(Vec::new(), &job.plan, sources, name, len, shown);
+                let view = json::Listing::new(Vec::new(), job.plan, sources, name, len, shown);
                 ("bytes of text", self.time(|| job.list(options, view))?)
             }
             BenchSink::Opencsd => {
@@ -165,7 +165,7 @@ impl Found<'_> {
                     elements: true,
                     ..Default::default()
                 };
-                let view = opencsd::Listing::new(Vec::new(), &job.plan, shown, false);
+                let view = opencsd::Listing::new(Vec::new(), job.plan, shown, false);
                 ("bytes of text", self.time(|| job.list(options, view))?)
             }
         };

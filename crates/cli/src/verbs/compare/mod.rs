@@ -173,7 +173,7 @@ const HEAD: u64 = 1 << 16;
 
 /// Runs the verb.
 pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
-    let (first, second) = inputs(args)?;
+    let (first, mut second) = inputs(args)?;
     first.readable(false)?;
     let buffers = first.buffers.len().max(second.as_ref().map_or(0, |b| b.buffers.len()));
     let mut output = Output::standard()?;
@@ -184,10 +184,12 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
     for n in 0..buffers {
         let job = |input: &'_ Input| -> Option<usize> { input.buffers.get(n).copied() };
         let left = job(&first).map(|buffer| first.job(buffer));
-        let mut right = second.as_ref().and_then(|input| Some(input.job(job(input)?)));
-        if let (Some(left), Some(right)) = (&left, &mut right) {
-            pair(left, right);
+        if let (Some(left), Some(input)) = (&left, &mut second)
+            && let Some(buffer) = job(input)
+        {
+            pair(left, input, buffer);
         }
+        let right = second.as_ref().and_then(|input| Some(input.job(job(input)?)));
         let count = left.as_ref().map_or(0, |job| job.sources.len());
         let mut a = reading(left.as_ref())?;
         let mut b = match &second {
@@ -195,7 +197,7 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
             None => log(args, left.as_ref(), processors)?,
         };
         let side = |job: Option<&Job<'_>>| match job {
-            Some(job) => Side::of_capture(!args.only_instructions, &job.sources),
+            Some(job) => Side::of_capture(!args.only_instructions, job.sources),
             None => Side::of_log(!args.only_instructions),
         };
         let mut compare = Comparison::new(side(left.as_ref()), side(right.as_ref()));
@@ -284,7 +286,7 @@ fn inputs(args: &CompareArgs) -> Result<(Input, Option<Input>), Fail> {
             InputKind::Described | InputKind::Raw => {}
         }
         let mut input = Input::read_with(path, &sources, &args.how.images, memory)?;
-        input.options.max_expansion = args.limits.max_expansion;
+        input.change(|options| options.max_expansion = args.limits.max_expansion);
         Ok(Some(input))
     };
     let (a, b) = (input(&args.a, kind_a, memory)?, input(&args.b, kind_b, Vec::new())?);
@@ -348,7 +350,7 @@ fn log<'a>(
     job: Option<&Job<'_>>,
     first: usize,
 ) -> Result<Reading<'a>, Fail> {
-    let units = job.map(|job| job.sources.as_slice()).unwrap_or_default();
+    let units = job.map(|job| job.sources).unwrap_or_default();
     let isa = units.iter().find_map(|source| source.config.fixed_isa());
     let log = Log::open(&args.b, &args.how, isa)?;
     let mut assembler = log.assembler(&args.how, Extensions::NONE)?;
@@ -545,17 +547,17 @@ fn with_log(args: &CompareArgs, capture: &Job<'_>, difference: &Difference) -> R
     Err(Fail::input(&args.a, &why))
 }
 
-/// Reorders the sources of `right` like those of `left`, if both have the same trace IDs.
-fn pair(left: &Job<'_>, right: &mut Job<'_>) {
+/// Reorders the sources of `buffer` of `input` like those of `left`, if both have the same trace
+/// IDs.
+fn pair(left: &Job<'_>, input: &mut Input, buffer: usize) {
     let index = |id: u16| left.plan.sources.iter().position(|planned| planned.id == id);
-    let sources = &right.plan.sources;
+    let right = input.job(buffer).plan;
     let same = left.plan.framed()
-        && right.plan.framed()
-        && sources.len() == left.plan.sources.len()
-        && sources.iter().all(|planned| index(planned.id).is_some());
+        && right.framed()
+        && right.sources.len() == left.plan.sources.len()
+        && right.sources.iter().all(|planned| index(planned.id).is_some());
     if same {
-        right.plan.sources.sort_by_key(|planned| index(planned.id));
-        right.sources.sort_by_key(|source| source.id.and_then(index));
+        input.trace.sort_sources(buffer, index);
     }
 }
 
@@ -671,7 +673,7 @@ fn line(event: &Event, job: Option<&Job<'_>>, source: usize) -> String {
 
 /// The packet at offset `at`, with its bytes. The capture is decoded again to find it.
 fn packet(job: &Job<'_>, source: usize, at: u64) -> Option<String> {
-    let mut find = Find::new(&job.sources, source, at);
+    let mut find = Find::new(job.sources, source, at);
     let (mut session, mut bytes) = (job.session().ok()?, Chunks::of(job.buffer));
     while find.found.is_none() {
         match bytes.next().ok()? {

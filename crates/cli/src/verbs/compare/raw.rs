@@ -1,6 +1,7 @@
 //! What is stated of two inputs beside their differences: how each was read, and what could not be
 //! compared.
 
+use tracewright::base::Remedy;
 use tracewright::views::compare::Missing;
 
 use crate::input::Input;
@@ -15,11 +16,11 @@ pub fn notes(a: Option<&Input>, b: Option<&Input>) {
         }
         input.notes.iter().for_each(|note| message::line(&format!("note: {name}: {note}")));
     }
-    let options = |input: &Input| Some(input.detected.as_ref()?.description().options());
+    let options = |input: &Input| Some(input.detected.as_ref()?.description().given());
     let (Some(a), Some(b)) = (a.and_then(options), b.and_then(options)) else { return };
-    let lacks = |of: &[String], other: &[String]| {
-        let own = of.iter().filter(|option| !other.contains(option)).map(|option| option.as_str());
-        own.collect::<Vec<_>>().join(" ")
+    let lacks = |of: &[(Remedy, String)], other: &[(Remedy, String)]| {
+        let own = of.iter().filter(|given| !other.contains(given));
+        own.map(|(given, value)| format!("{given} {value}")).collect::<Vec<_>>().join(" ")
     };
     let (own_a, own_b) = (lacks(&a, &b), lacks(&b, &a));
     if own_a.is_empty() && own_b.is_empty() {
@@ -66,7 +67,7 @@ pub fn nothing(a: &Input, b: Option<&Input>, missing: [Missing; 2]) -> String {
 /// Whether the trace data of both are equal.
 fn bytes(a: &Input, b: &Input) -> String {
     let all = |input: &Input| {
-        let buffers = input.buffers.iter().filter_map(|&n| input.capture.buffers.get(n));
+        let buffers = input.buffers.iter().filter_map(|&n| input.capture().buffers.get(n));
         buffers.flat_map(|buffer| buffer.bytes().into_owned()).collect::<Vec<u8>>()
     };
     let (a, b) = (all(a), all(b));

@@ -212,7 +212,8 @@ fn add(encoder: &mut LogEncoder, cpu: u16, step: &Step, threads: bool) {
 /// Writes `capture` as a perf.data file.
 fn write_perf(capture: &Capture, to: EncodeTo, mut output: Output) -> Result<(), Fail> {
     let form = if to == EncodeTo::PerfPipe { Form::Pipe } else { Form::File };
-    let data = perf::Recording { form, ..perf::Recording::default() }.of(capture);
+    let command = ["tracewright", "encode", "--to", "perf"].map(str::to_owned).to_vec();
+    let data = perf::Recording { form, command, ..perf::Recording::default() }.of(capture);
     let data = data.map_err(|why| Fail::option("--to", "perf", &why.to_string()));
     capture.remove_spooled();
     output.put(&data?.write(Layout::default()));

@@ -124,10 +124,10 @@ fn capture(args: &ItmArgs) -> Result<bool, Fail> {
     for image in &args.images {
         capture.add_image(&ImageSource::parse(image)?)?;
     }
-    let mut input = Input::all(capture);
-    input.inputs = Inputs::of_capture(&input.capture);
+    let mut input = Input::of(capture);
+    input.change(|options| options.ids.extend(args.id.map(u16::from)));
+    input.inputs = Inputs::of_capture(input.capture());
     input.path.clone_from(&args.input);
-    input.options.ids.extend(args.id.map(u16::from));
     source::decode(args, &input)
 }
 

@@ -63,7 +63,7 @@ pub fn decode(args: &ItmArgs, input: &Input) -> Result<bool, Fail> {
         let what = "it has no ITM or STM that can be decoded; `tracewright info` lists its sources";
         return Err(Fail::input(&input.path, what));
     }
-    let comparators = comparators(&input.capture);
+    let comparators = comparators(input.capture());
     let mut printer =
         Printer::open(args, args.frequency, names, input.inputs.clone(), comparators)?;
     for (job, numbers) in jobs.iter().zip(numbers) {

@@ -199,7 +199,7 @@ pub fn one(
         input,
         filter,
         selected: selected.as_ref(),
-        modules: memory::modules(&input.capture),
+        modules: memory::modules(input.capture()),
         counted: Mutex::default(),
         pool: Pool::default(),
     };
@@ -224,7 +224,7 @@ pub fn one(
     if !alone {
         counted.notes = report::problems(input, &shown);
     }
-    counted.damage = input.capture.damage().map(ToString::to_string).collect();
+    counted.damage = input.capture().damage().map(ToString::to_string).collect();
     counted.losses = problems.losses;
     counted.good = input.is_unchanged() && !problems.fail(args.strict);
     Ok(counted)
@@ -274,12 +274,11 @@ impl Counter<'_> {
                 listing::decode(job, bytes, options, profiler, &mut None, write)?;
             (profiler, tally, caches)
         } else {
-            let mut session = job.session_with(caches)?;
-            let (profiler, tally) =
-                run::run_in(&mut session, job.buffer, bytes, profiler, options, write)?;
-            (profiler, tally, session.into_caches())
+            let session = job.session_with(caches)?;
+            let ran = run::run_whole(session, job.buffer, bytes, profiler, options, write)?;
+            (ran.listener, ran.tally, ran.caches)
         };
-        if self.input.capture.linux.is_some() {
+        if self.input.capture().linux.is_some() {
             // The memory of all buffers is in the same address spaces: the counts of all are looked
             // up at once.
             let programs = if others.len() > programs.len() { others } else { programs };

@@ -51,7 +51,7 @@ impl Sampled {
                      (DWT_CTRL.PCSAMPLENA); `tracewright itm` prints what it has",
                 );
             }
-            let profile = recordings::sample_profile(&self.samples, &first.capture);
+            let profile = recordings::sample_profile(&self.samples, first.capture());
             output.put(&format(args)?.write(&profile));
             output.failed()?;
         }

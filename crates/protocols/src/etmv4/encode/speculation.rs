@@ -13,7 +13,7 @@ pub(super) struct Random(u64);
 
 impl Random {
     pub(super) fn new(seed: u64) -> Self {
-        Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+        Random(tracewright_base::mix(seed) | 1)
     }
 
     pub(super) fn next(&mut self) -> u64 {

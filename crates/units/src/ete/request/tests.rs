@@ -1,3 +1,4 @@
+use tracewright_base::remedy::{CONTEXT_BYTES, DATA, HALT, STALL, TRACE, TRIGGER};
 use tracewright_base::{Context, Instruction, Isa, Retired, Security, Step};
 use tracewright_testing::Random;
 
@@ -195,17 +196,17 @@ fn refusals() {
     };
     let span = |n: u64| Span { start: n << 8, end: (n << 8) + 4 };
     let many = Request { trace: (0..5).map(span).collect(), ..Request::default() };
-    assert_eq!(part("ETE", many.clone()), ["--trace"]);
+    assert_eq!(part("ETE", many.clone()), [TRACE.to_string()]);
     assert!(program(&unit("ETE-max"), &many).is_ok());
-    assert_eq!(part("ETE", Request { all_data: true, ..Request::default() }), ["--data"]);
-    assert_eq!(part("ETE", Request { halt: true, ..Request::default() }), ["--halt"]);
+    assert_eq!(part("ETE", Request { all_data: true, ..Request::default() }), [DATA.to_string()]);
+    assert_eq!(part("ETE", Request { halt: true, ..Request::default() }), [HALT.to_string()]);
     assert_eq!(
         part("ETE", Request { context_bytes: 2, ..Request::default() }),
-        ["--context-bytes"]
+        [CONTEXT_BYTES.to_string()]
     );
     let stall = Request { stall: true, ..Request::default() };
-    assert_eq!(part("Cortex-A55", stall), ["--stall"]);
+    assert_eq!(part("Cortex-A55", stall), [STALL.to_string()]);
     let on = Occurrence::Write(0x1000);
     let trigger = Some(Condition { on, value: None, times: 1 });
-    assert_eq!(part("ETE", Request { trigger, ..Request::default() }), ["--trigger"]);
+    assert_eq!(part("ETE", Request { trigger, ..Request::default() }), [TRIGGER.to_string()]);
 }
