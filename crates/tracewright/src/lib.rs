@@ -75,6 +75,8 @@ pub use tracewright_index as index;
 pub use tracewright_isa as isa;
 #[cfg(feature = "std")]
 pub use tracewright_logs as logs;
+#[cfg(feature = "std")]
+pub use tracewright_opencsd as opencsd;
 pub use tracewright_protocols as protocols;
 #[cfg(feature = "std")]
 pub use tracewright_symbols as symbols;
