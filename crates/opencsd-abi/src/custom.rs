@@ -8,13 +8,13 @@ use std::sync::{Mutex, PoisonError};
 
 use tracewright_base::{Instruction, Isa, Kind, Role};
 use tracewright_isa::{ItState, classify};
+use tracewright_opencsd::client::codes::{Error, operation, protocol, response};
+use tracewright_opencsd::client::element::TraceElement;
 
 use crate::log::{self, Logged};
 use crate::memory::Memory;
 use crate::outlet::Outlet;
 use crate::packets::callbacks::PacketCallbacks;
-use tracewright_opencsd::client::codes::{Error, operation, protocol, response};
-use tracewright_opencsd::client::element::TraceElement;
 
 /// Takes trace data: decoder, operation, offset, size, data, bytes taken.
 type TakeData = unsafe extern "C" fn(*const c_void, u32, u32, u32, *const u8, *mut u32) -> u32;

@@ -10,6 +10,9 @@ use tracewright_base::{
 };
 use tracewright_frames::Source;
 use tracewright_image::OpcodeCheck;
+use tracewright_opencsd::client::codes::{create, operation, response};
+use tracewright_opencsd::client::element::Maker;
+use tracewright_opencsd::client::stats::DecodeStats;
 use tracewright_opencsd::{Reported, SourceReport};
 use tracewright_protocols::Observer;
 use tracewright_protocols::registry::{AnyConfig, AnyPacket};
@@ -18,9 +21,6 @@ use crate::memory::{ClientCode, Fetched, Memory};
 use crate::outlet::{Client, Outlet};
 use crate::packets::PacketOutputs;
 use crate::stream::SourceStream;
-use tracewright_opencsd::client::codes::{create, operation, response};
-use tracewright_opencsd::client::element::Maker;
-use tracewright_opencsd::client::stats::DecodeStats;
 
 /// A decoder of one source.
 #[derive(Debug)]

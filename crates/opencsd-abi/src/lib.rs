@@ -13,8 +13,8 @@
 //! | `custom.rs` | decoders that a client registers |
 //! | `log.rs` | messages |
 //!
-//! The structures of elements and packets, their text, and the numbers of the interface are those of
-//! `tracewright-opencsd`, which has no unsafe code.
+//! The structures of elements and packets, their text, and the numbers of the interface are those
+//! of `tracewright-opencsd`, which has no unsafe code.
 //!
 //! A panic does not reach the client: each exported function catches it and returns an error.
 #![allow(unsafe_code)]

@@ -10,7 +10,6 @@ use tracewright_base::{
 use tracewright_image::{
     BlockMaker, Bytes, Cache, CacheOptions, Image, OpcodeCheck, ReadCode, Region, SpaceMask, View,
 };
-
 use tracewright_opencsd::client::codes::Error;
 use tracewright_opencsd::client::element::memory_space;
 

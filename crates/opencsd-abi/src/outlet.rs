@@ -5,12 +5,12 @@ use std::ffi::c_void;
 
 use tracewright_base::{Element, Gap, Inconsistency};
 use tracewright_opencsd::Reported;
-
-use crate::client_element::{of_client, payload};
-use crate::log::{self, Logged, Printer};
 use tracewright_opencsd::client::codes::{Error, response};
 use tracewright_opencsd::client::element::{Maker, TraceElement};
 use tracewright_opencsd::client::text::text;
+
+use crate::client_element::{of_client, payload};
+use crate::log::{self, Logged, Printer};
 
 /// Receives an element: context, offset of its packet, trace ID, element.
 pub type ReceiveElement = unsafe extern "C" fn(*const c_void, u32, u8, *const TraceElement) -> u32;

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 
-use crate::tree::Tree;
 use tracewright_opencsd::client::codes::Error;
+
+use crate::tree::Tree;
 
 type Shared = Arc<Mutex<Tree>>;
 

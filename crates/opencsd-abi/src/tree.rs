@@ -2,7 +2,11 @@
 
 mod pieces;
 
+use pieces::{Collector, Kind, Pieces};
 use tracewright_frames::{Framing, Link, Splitter};
+use tracewright_opencsd::client::codes::{Error, create, formatter, operation, response};
+use tracewright_opencsd::client::config::configure;
+use tracewright_opencsd::client::stats::{DecodeStats, LinkStats};
 use tracewright_opencsd::registers::DecoderRegisters;
 
 use crate::custom::CustomDecoder;
@@ -10,10 +14,6 @@ use crate::decoder::Decoder;
 use crate::log::{self, Logged};
 use crate::memory::Memory;
 use crate::outlet::Outlet;
-use pieces::{Collector, Kind, Pieces};
-use tracewright_opencsd::client::codes::{Error, create, formatter, operation, response};
-use tracewright_opencsd::client::config::configure;
-use tracewright_opencsd::client::stats::{DecodeStats, LinkStats};
 
 /// A decode tree. A client has a handle to it.
 #[derive(Debug)]

@@ -6,7 +6,6 @@ use tracewright_base::{
     Channel, Context, Counted, DwtEvent, Element, Gap, Inconsistency, Instruction, Isa, Kind, Last,
     LocalTimestamp, Range, Role, Security, Software, Space, Start, TimeDelay, Transaction,
 };
-
 use tracewright_views::digits::{ShortText, decimal, hex};
 use tracewright_views::range_tails::RangeTails;
 

@@ -5,12 +5,12 @@ use tracewright_protocols::etmv3::packet::{
     Atoms, Branch, DataAddress, Info, InfoBytes, Isync, Reason, Value,
 };
 use tracewright_protocols::etmv3::{Config, Etmv3, History, Packet};
+use tracewright_views::digits::{decimal, hex, hex_padded, value};
 
 use super::element::without_it_block;
 use super::order::Order;
 use super::packet_text::{Behaviour, OpencsdProtocol, PacketText};
 use super::unsynced::Group;
-use tracewright_views::digits::{decimal, hex, hex_padded, value};
 
 /// What the text of the next packet of one source depends on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

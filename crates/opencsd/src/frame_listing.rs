@@ -3,7 +3,6 @@
 use std::io;
 
 use tracewright_frames::{Event, Frame, Framing, Split};
-
 use tracewright_views::Lines;
 
 use crate::frames::RawFrames;

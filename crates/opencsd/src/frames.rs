@@ -1,7 +1,6 @@
 //! Raw frames: the lines of `trc_pkt_lister -o_raw_packed` and `-o_raw_unpacked`.
 
 use tracewright_frames::{Event, Framing, dstream, sync};
-
 use tracewright_views::digits;
 
 /// Writes the lines of frames. Each call of a [`Splitter`](tracewright_frames::Splitter) to its

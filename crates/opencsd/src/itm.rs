@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use tracewright_base::{Channel, Element, Fault, OffsetMap, TimeDelay};
 use tracewright_protocols::itm::{Config, Data, Itm, Packet};
+use tracewright_views::digits::{decimal, hex, hex_padded};
 
 use super::packet_text::{Behaviour, OpencsdProtocol, PacketText};
 use super::unsynced::Group;
-use tracewright_views::digits::{decimal, hex, hex_padded};
 
 /// What the text of the next packet of one source depends on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

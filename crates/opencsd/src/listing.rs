@@ -8,9 +8,9 @@ mod source;
 use std::io;
 use std::mem;
 use std::ops::Range;
-use tracewright_decode::listener::{each_part, each_turn};
 
 use tracewright_base::{self as base, Batch, Element, Fault, Gap, Inconsistency, OffsetMap};
+use tracewright_decode::listener::{each_part, each_turn};
 use tracewright_decode::{Event, Listener, Packets, Plan, Wants};
 use tracewright_frames::{self as frames, Framing};
 use tracewright_protocols::registry::{AnyConfig, AnyPacket};

@@ -4,11 +4,11 @@ use tracewright_base::{Element, Fault, Isa, Last, Range};
 use tracewright_protocols::ptm::history::gray;
 use tracewright_protocols::ptm::packet::{Reason, Sync};
 use tracewright_protocols::ptm::{Config, History, Packet, Ptm};
+use tracewright_views::digits::{decimal, hex_padded, value};
 
 use super::element::without_it_block;
 use super::packet_text::{Behaviour, OpencsdProtocol, PacketText};
 use super::unsynced::Group;
-use tracewright_views::digits::{decimal, hex_padded, value};
 
 /// What the text of the next packet of one source depends on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

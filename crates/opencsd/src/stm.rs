@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use tracewright_base::{Channel, Element, Fault, OffsetMap};
 use tracewright_protocols::stm::{Config, Format, History, Packet, Size, Stamp, Stm};
+use tracewright_views::digits::{decimal, hex_padded, value};
 
 use super::packet_text::{Behaviour, OpencsdProtocol, PacketText};
 use super::unsynced::Group;
-use tracewright_views::digits::{decimal, hex_padded, value};
 
 /// What the text of the next packet of one source depends on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -2,11 +2,12 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
+use tracewright_opencsd::client::codes::Error;
+
 use super::strings::copy;
 use super::{code, guard, string};
 use crate::log::{self, Logged, PrintText, Printer};
 use crate::registry;
-use tracewright_opencsd::client::codes::Error;
 
 /// Sets the least severe errors that are logged, and creates an output for messages.
 #[unsafe(no_mangle)]

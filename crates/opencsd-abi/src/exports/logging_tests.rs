@@ -3,10 +3,11 @@
 use std::ffi::c_int;
 use std::ptr;
 
+use tracewright_opencsd::client::codes::{create, operation, response};
+
 use super::*;
 use crate::log;
 use crate::packets::callbacks::{MonitorPacket, SinkPacket};
-use tracewright_opencsd::client::codes::{create, operation, response};
 
 /// An alignment synchronisation of ETMv4, Trace On, a reserved header, an Event.
 const DATA: [u8; 15] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 4, 0x60, 0x71];

@@ -19,9 +19,10 @@ pub use trees::*;
 use std::ffi::{CStr, c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use tracewright_opencsd::client::codes::Error;
+
 use crate::registry;
 use crate::tree::Tree;
-use tracewright_opencsd::client::codes::Error;
 
 /// Calls `body`. Returns `otherwise` where it panics: unwinding into a client is undefined.
 fn guard<T>(otherwise: T, body: impl FnOnce() -> T) -> T {

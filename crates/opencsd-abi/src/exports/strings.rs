@@ -2,9 +2,6 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-use super::guard;
-use crate::client_element::{of_client, payload};
-use crate::custom;
 use tracewright_opencsd::client::codes::{Error, protocol};
 use tracewright_opencsd::client::element::TraceElement;
 use tracewright_opencsd::client::packets::etmv3::Etmv3Packet;
@@ -13,6 +10,10 @@ use tracewright_opencsd::client::packets::itm::ItmPacket;
 use tracewright_opencsd::client::packets::ptm::PtmPacket;
 use tracewright_opencsd::client::packets::stm::StmPacket;
 use tracewright_opencsd::client::text::text;
+
+use super::guard;
+use crate::client_element::{of_client, payload};
+use crate::custom;
 
 /// The version of OpenCSD's interface that the library has.
 #[unsafe(no_mangle)]

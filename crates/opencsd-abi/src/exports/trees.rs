@@ -3,6 +3,8 @@
 use std::ffi::{c_char, c_int, c_uchar, c_void};
 use std::ptr;
 
+use tracewright_opencsd::client::codes::{Error, response};
+use tracewright_opencsd::client::stats::DecodeStats;
 use tracewright_opencsd::registers::DecoderRegisters;
 
 use super::{code, guard, string, with_tree};
@@ -11,8 +13,6 @@ use crate::outlet::{Client, ReceiveElement, Receiver};
 use crate::packets::callbacks::{MonitorPacket, PacketCallbacks, SinkPacket};
 use crate::registry;
 use crate::tree::Tree;
-use tracewright_opencsd::client::codes::{Error, response};
-use tracewright_opencsd::client::stats::DecodeStats;
 
 /// Creates a decode tree.
 #[unsafe(no_mangle)]

@@ -6,16 +6,16 @@ mod printer;
 use std::ffi::c_void;
 use std::ops::Range;
 
+use callbacks::PacketCallbacks;
+use printer::PacketPrinter;
 use tracewright_base::{Fault, OffsetMap};
 use tracewright_opencsd::SourceReport;
+use tracewright_opencsd::client::codes::{Error, create, operation};
+use tracewright_opencsd::client::packets::Structures;
 use tracewright_opencsd::unsynced::Unsynced;
 use tracewright_protocols::registry::{AnyConfig, AnyPacket};
 
 use crate::outlet::Outlet;
-use callbacks::PacketCallbacks;
-use printer::PacketPrinter;
-use tracewright_opencsd::client::codes::{Error, create, operation};
-use tracewright_opencsd::client::packets::Structures;
 
 /// Who receives the packets of a source.
 #[derive(Debug)]

@@ -1,10 +1,10 @@
 //! The configurations of trace units, as OpenCSD's structures hold them.
 
-use crate::registers::DecoderRegisters;
 use tracewright_base::{CoreType, Profile};
 use tracewright_protocols::registry::AnyConfig;
 
 use crate::client::codes::create;
+use crate::registers::DecoderRegisters;
 
 /// The configuration that the `words` of the structure of `decoder` are. `None` where they are too
 /// few.

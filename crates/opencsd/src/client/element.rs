@@ -3,11 +3,12 @@
 use std::ffi::c_void;
 use std::ptr;
 
-use crate::Reported;
 use tracewright_base::{
     Channel, Context, Element, Gap, Inconsistency, Instruction, Isa, Kind, Last, Range, Role,
     Security, Software, Space, Start, TimeDelay, Transaction,
 };
+
+use crate::reported::Reported;
 
 /// An element. One layout serves clients that were compiled for 1.0 to 1.8: fields up to offset 80
 /// are the same in all of them, and the pointer to a payload is at offset 80, where releases before
@@ -42,8 +43,8 @@ pub struct TraceElement {
 }
 
 /// The part of an element that depends on its kind: for most a number in the first half of the
-/// first word; see [`SoftwareInfo`] and [`ItmInfo`]. A value that the program wrote is its exception
-/// level and the value.
+/// first word; see [`SoftwareInfo`] and [`ItmInfo`]. A value that the program wrote is its
+/// exception level and the value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Payload {

@@ -4,13 +4,13 @@ use std::mem;
 
 use tracewright_base::Gap;
 use tracewright_decode::{Fork, ForkState};
+use tracewright_views::range_tails::RangeTails;
 
 use super::super::frames::RawFrames;
 use super::super::order::Order;
 use super::selection::SelectionState;
 use super::source::{Source, UnsyncedLine};
 use super::{Listing, MAX_WAITING, WRITTEN};
-use tracewright_views::range_tails::RangeTails;
 
 /// Lines of at least this many bytes are taken as they are. Fewer are copied, so that they take no
 /// more memory than their length.

@@ -10,13 +10,13 @@ use std::ops::Range;
 
 use tracewright_base::{self as base, Element};
 use tracewright_protocols::registry::AnyPacket;
-
-use super::Listing;
 use tracewright_views::digits::ShortText;
 use tracewright_views::filter::Filter;
 use tracewright_views::interpretation::{self, Transcript};
 use tracewright_views::loop_turns::KIND;
 use tracewright_views::sources::Source;
+
+use super::Listing;
 
 /// The mark before a line, or the part of one, that is selected.
 const SELECTED: char = '\u{1}';

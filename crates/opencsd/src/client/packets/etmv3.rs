@@ -2,7 +2,6 @@
 
 use std::fmt::Write;
 
-use crate::etmv3::m_exception;
 use tracewright_base::Fault;
 use tracewright_protocols::etmv3::packet::{
     Atoms, Branch, DataAddress, Info, InfoBytes, Isync, Reason, Value,
@@ -13,6 +12,7 @@ use super::common::{
     EXCEPTIONS, PacketAddress, PacketAtoms, PacketContext, SYNC_REASONS, write_isa,
 };
 use crate::client::element::isa_number;
+use crate::etmv3::m_exception;
 
 /// A packet and what earlier packets established.
 #[derive(Clone, Copy, Debug, Default)]

@@ -2,13 +2,13 @@
 
 use std::fmt::Write;
 
-use crate::etmv4::title_of;
 use tracewright_base::{Fault, Security};
 use tracewright_protocols::etmv4::{
     Address, Before, Config, ContextInfo, Exception, History, Packet, Q, SubIsa,
 };
 
 use super::common::{PacketAddress, PacketAtoms};
+use crate::etmv4::title_of;
 
 /// A packet and what earlier packets established. The layout is that of 1.4 to 1.8. Where a packet
 /// is no Instrumentation packet, the fields after `q` are also where clients of earlier releases

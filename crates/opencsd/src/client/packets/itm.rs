@@ -1,9 +1,11 @@
 //! Packets of ITM, `ocsd_itm_pkt` of 1.8.0.
 
-use crate::itm::begun;
-use crate::{ItmText, PacketText};
 use tracewright_base::{Fault, TimeDelay};
 use tracewright_protocols::itm::{Config, Data, Packet};
+
+use crate::itm::ItmText;
+use crate::itm::begun;
+use crate::packet_text::PacketText;
 
 /// A packet. Nothing in it is from earlier packets.
 #[derive(Clone, Copy, Debug, Default)]

@@ -12,7 +12,6 @@ use std::ffi::c_void;
 use std::ops::Range;
 use std::ptr;
 
-use crate::{ItmText, PacketText, StmText};
 use tracewright_base::{Fault, OffsetMap};
 use tracewright_protocols::registry::{AnyConfig, AnyPacket};
 use tracewright_protocols::{itm as itm_protocol, stm as stm_protocol};
@@ -22,6 +21,9 @@ use self::etmv4::Etmv4Maker;
 use self::itm::ItmPacket;
 use self::ptm::PtmMaker;
 use self::stm::StmMaker;
+use crate::itm::ItmText;
+use crate::packet_text::PacketText;
+use crate::stm::StmText;
 
 /// Makes the packets of one source as a client receives them. A packet is valid until the next one
 /// is made.
