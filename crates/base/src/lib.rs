@@ -82,7 +82,7 @@ pub use numbering::Numbering;
 pub use offset_map::{Forward, OffsetMap, Piece};
 pub use path::{Path, PathSlot, Paths};
 pub use range::{Counted, Last, Range};
-pub use register::{Field, MissingRegister, Register};
+pub use register::{Field, MissingRegister, Register, RegisterRow};
 pub use sink::Sink;
 pub use software::{Channel, Software};
 pub use step::{Cause, Retired, Step, StepSink, Taken};
