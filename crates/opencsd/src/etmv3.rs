@@ -1,6 +1,6 @@
 //! ETMv3 packets in the format of OpenCSD.
 
-use tracewright_base::{Element, Exception, Fault, Isa, Kind, Last, Range};
+use tracewright_base::{Element, Fault, Isa, Kind, Last};
 use tracewright_protocols::etmv3::packet::{
     Atoms, Branch, DataAddress, Info, InfoBytes, Isync, Reason, Value,
 };
@@ -66,18 +66,14 @@ impl PacketText for Etmv3Text {
         self.extras(config, packet, out);
     }
 
-    /// `element` as OpenCSD reports it, which has no return addresses of exceptions.
-    fn element(&mut self, _: &Config, element: Element) -> Option<(Element, Option<u32>)> {
-        let element = match element {
-            Element::Range(range) => {
-                Element::Range(Range { last: Self::last(range.last), ..range })
-            }
-            Element::Exception(exception) => {
-                Element::Exception(Exception { return_address: None, ..exception })
-            }
-            other => other,
-        };
-        Some((element, None))
+    /// OpenCSD has no return addresses of exceptions.
+    fn element(&mut self, _: &Config, element: &mut Element) -> Option<Option<u32>> {
+        match element {
+            Element::Range(range) => range.last = Self::last(range.last),
+            Element::Exception(exception) => exception.return_address = None,
+            _ => {}
+        }
+        Some(None)
     }
 
     /// OpenCSD reports barriers and waits only where they are waypoints of the trace unit, and does

@@ -183,7 +183,7 @@ impl PacketText for Etmv4Text {
     /// `element` as OpenCSD reports it. A timestamp has a cycle count where the configuration has
     /// cycle counting. Where the unit emits timestamp markers, timestamps before the first marker
     /// are left out.
-    fn element(&mut self, config: &Config, element: Element) -> Option<(Element, Option<u32>)> {
+    fn element(&mut self, config: &Config, element: &mut Element) -> Option<Option<u32>> {
         match element {
             Element::Marker => self.marked = true,
             Element::Gap(Gap::BadPacket | Gap::BadImage) => self.marked = false,
@@ -192,12 +192,10 @@ impl PacketText for Etmv4Text {
             {
                 return None;
             }
-            Element::Timestamp { value, .. } if !config.cycle_counting() => {
-                return Some((Element::Timestamp { value, cycles: None }, None));
-            }
+            Element::Timestamp { cycles, .. } if !config.cycle_counting() => *cycles = None,
             _ => {}
         }
-        Some((element, None))
+        Some(None)
     }
 
     /// Appends the text of undecodable `bytes`. OpenCSD continues with the next byte and does not

@@ -127,13 +127,13 @@ impl PacketText for ItmText {
     }
 
     /// `element` as OpenCSD reports it: with the page of the last Page packet, also after a loss.
-    fn element(&mut self, _: &Config, mut element: Element) -> Option<(Element, Option<u32>)> {
-        if let Element::SoftwareWrite(write) = &mut element
+    fn element(&mut self, _: &Config, element: &mut Element) -> Option<Option<u32>> {
+        if let Element::SoftwareWrite(write) = element
             && let Channel::Port { page, .. } = &mut write.channel
         {
             *page = Some(self.page);
         }
-        Some((element, None))
+        Some(None)
     }
 }
 

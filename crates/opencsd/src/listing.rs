@@ -517,9 +517,8 @@ impl<W: io::Write> Listing<W> {
             }
             _ => {}
         }
-        let Some((what, cycles)) = source.text.element(&source.config, what) else {
-            return;
-        };
+        let mut what = what;
+        let Some(cycles) = source.text.element(&source.config, &mut what) else { return };
         let at = source.listed_at(at);
         match what {
             // With packets listed, OpenCSD reports these with the next packet.

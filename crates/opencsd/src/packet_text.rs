@@ -101,15 +101,11 @@ pub trait PacketText {
         "Unknown packet type."
     }
 
-    /// `element` as OpenCSD reports it, and the cycle count that ends its text. `None` where
-    /// OpenCSD has no such element.
-    fn element(
-        &mut self,
-        config: &Self::Config,
-        element: Element,
-    ) -> Option<(Element, Option<u32>)> {
-        let _ = config;
-        Some((element, None))
+    /// Changes `element` to what OpenCSD reports. Returns the cycle count that ends its text, or
+    /// `None` where OpenCSD has no such element.
+    fn element(&mut self, config: &Self::Config, element: &mut Element) -> Option<Option<u32>> {
+        let _ = (config, element);
+        Some(None)
     }
 
     /// The last instruction of a range as OpenCSD reports it: [`element`](Self::element) has it.

@@ -1,6 +1,6 @@
 //! PTM packets in the format of OpenCSD.
 
-use tracewright_base::{Element, Fault, Isa, Last, Range};
+use tracewright_base::{Element, Fault, Isa, Last};
 use tracewright_protocols::ptm::history::gray;
 use tracewright_protocols::ptm::packet::{Reason, Sync};
 use tracewright_protocols::ptm::{Config, History, Packet, Ptm};
@@ -115,24 +115,25 @@ impl PacketText for PtmText {
     }
 
     /// OpenCSD has no element for a cycle count: the count ends the text of the next element.
-    fn element(&mut self, config: &Config, element: Element) -> Option<(Element, Option<u32>)> {
+    fn element(&mut self, config: &Config, element: &mut Element) -> Option<Option<u32>> {
         let cycles = self.cycles.take();
         match element {
             Element::Cycles(count) => {
-                self.cycles = count;
-                None
+                self.cycles = *count;
+                return None;
             }
-            // OpenCSD does not decode Gray code.
-            Element::Timestamp { value, .. } if !config.timestamps_are_binary() => {
-                Some((Element::Timestamp { value: gray(value), cycles }, None))
+            Element::Timestamp { value, cycles: own } => {
+                // OpenCSD does not decode Gray code.
+                if !config.timestamps_are_binary() {
+                    *value = gray(*value);
+                }
+                *own = cycles;
             }
-            Element::Timestamp { value, .. } => Some((Element::Timestamp { value, cycles }, None)),
-            Element::TraceOn(_) | Element::Exception(_) => Some((element, cycles)),
-            Element::Range(range) => {
-                Some((Element::Range(Range { last: Self::last(range.last), ..range }), None))
-            }
-            _ => Some((element, None)),
+            Element::TraceOn(_) | Element::Exception(_) => return Some(cycles),
+            Element::Range(range) => range.last = Self::last(range.last),
+            _ => {}
         }
+        Some(None)
     }
 
     fn last(last: Last) -> Last {
@@ -328,16 +329,20 @@ mod tests {
     fn elements() {
         let config = Config { control: 0x1000_1000, ..Config::default() };
         let mut text = PtmText::default();
+        let mut element = |config: &Config, element: Element| {
+            let mut changed = element;
+            text.element(config, &mut changed).map(|cycles| (changed, cycles))
+        };
         let time = |value, cycles| Element::Timestamp { value, cycles };
         let on = Element::TraceOn(Start::Normal);
-        assert_eq!(text.element(&config, Element::Cycles(Some(3))), None);
+        assert_eq!(element(&config, Element::Cycles(Some(3))), None);
         let coded = (time(0x58_e90b_b867, Some(3)), None);
-        assert_eq!(text.element(&config, time(0x6f_4e0d_2fba, None)), Some(coded));
-        assert_eq!(text.element(&config, Element::Cycles(Some(51))), None);
-        assert_eq!(text.element(&config, on), Some((on, Some(51))));
-        assert_eq!(text.element(&config, on), Some((on, None)));
+        assert_eq!(element(&config, time(0x6f_4e0d_2fba, None)), Some(coded));
+        assert_eq!(element(&config, Element::Cycles(Some(51))), None);
+        assert_eq!(element(&config, on), Some((on, Some(51))));
+        assert_eq!(element(&config, on), Some((on, None)));
         let binary = Config { extension: 1 << 28, ..config };
         let same = (time(7, None), None);
-        assert_eq!(text.element(&binary, time(7, None)), Some(same));
+        assert_eq!(element(&binary, time(7, None)), Some(same));
     }
 }

@@ -227,13 +227,13 @@ impl SourceReport {
         self.held.put_back(held);
     }
 
-    fn report(&mut self, at: u64, what: Element, out: &mut impl FnMut(Reported)) {
-        match what {
+    fn report(&mut self, at: u64, mut element: Element, out: &mut impl FnMut(Reported)) {
+        match element {
             Element::Gap(gap) if gap != Gap::Data => self.overflowed = gap == Gap::Overflow,
             Element::TraceOn(_) => self.overflowed = false,
             _ => {}
         }
-        let Some((element, mut cycles)) = self.text.element(&self.config, what) else { return };
+        let Some(mut cycles) = self.text.element(&self.config, &mut element) else { return };
         if let Some(n) = self.counted_syncs.iter().position(|(sync, _)| *sync == at) {
             // Elements come in order: no later one belongs to an earlier packet.
             self.counted_syncs.drain(..n);

@@ -109,13 +109,13 @@ macro_rules! source_text {
             pub(super) fn element(
                 &mut self,
                 config: &AnyConfig,
-                element: Element,
-            ) -> Option<(Element, Option<u32>)> {
+                element: &mut Element,
+            ) -> Option<Option<u32>> {
                 match (self, config) {
                     $((SourceText::$name(text), AnyConfig::$name(config)) => {
                         text.element(config, element)
                     })*
-                    _ => Some((element, None)),
+                    _ => Some(None),
                 }
             }
 

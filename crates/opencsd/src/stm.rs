@@ -147,13 +147,13 @@ impl PacketText for StmText {
     }
 
     /// `element` as OpenCSD reports it: without a master before the first Master packet.
-    fn element(&mut self, _: &Config, mut element: Element) -> Option<(Element, Option<u32>)> {
-        if let Element::SoftwareWrite(write) = &mut element
+    fn element(&mut self, _: &Config, element: &mut Element) -> Option<Option<u32>> {
+        if let Element::SoftwareWrite(write) = element
             && !self.has_master
         {
             write.channel = Channel::Master { master: None, channel: None };
         }
-        Some((element, None))
+        Some(None)
     }
 }
 
