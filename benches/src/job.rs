@@ -16,7 +16,7 @@ use tracewright::base::Profile;
 use tracewright::capture::Form;
 use tracewright::decode::{Options, Plan};
 use tracewright::frames::Framing;
-use tracewright::views::opencsd::registers::DecoderRegisters;
+use tracewright::opencsd::registers::DecoderRegisters;
 
 /// Writes the job of the first buffer of `capture` into `folder`, with the files that the job
 /// names. Returns the path of the job.

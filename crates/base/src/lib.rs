@@ -89,7 +89,7 @@ pub use numbering::Numbering;
 pub use offset_map::{Forward, OffsetMap, Piece};
 pub use path::{Path, PathSlot, Paths};
 pub use range::{Counted, Last, Range};
-pub use register::{Field, MissingRegister, Register};
+pub use register::{Field, MissingRegister, Register, RegisterRow};
 pub use remedy::Remedy;
 pub use reserve::{MAX_EXPANSION, Reserve};
 pub use sink::Sink;

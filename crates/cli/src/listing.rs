@@ -11,7 +11,7 @@ use tracewright::decode::{
 };
 use tracewright::frames::Numbering;
 use tracewright::image::OpcodeCheck;
-use tracewright::views::opencsd::Shown;
+use tracewright::opencsd::Shown;
 use tracewright::views::{Stats, json, text};
 
 pub use self::buffers::{

@@ -8,9 +8,9 @@ use std::sync::{Mutex, PoisonError};
 
 use tracewright_base::{Instruction, Isa, Kind, Role};
 use tracewright_isa::{ItState, classify};
+use tracewright_opencsd::client::codes::{Error, operation, protocol, response};
+use tracewright_opencsd::client::element::TraceElement;
 
-use crate::codes::{Error, operation, protocol, response};
-use crate::element::TraceElement;
 use crate::log::{self, Logged};
 use crate::memory::Memory;
 use crate::outlet::Outlet;
@@ -112,7 +112,7 @@ pub fn register(name: &[u8], mut factory: Factory) -> Result<u32, Error> {
         return Err(Error::INVALID_PARAM_VAL);
     }
     factories(|known| {
-        if tracewright_views::opencsd::registers::DecoderRegisters::named(name).is_some()
+        if tracewright_opencsd::registers::DecoderRegisters::named(name).is_some()
             || known.iter().any(|(own, _)| own == name)
         {
             return Err(Error::DCDREG_NAME_REPEAT);

@@ -5,20 +5,21 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use tracewright_base::{
-    self as base, BlockCache, BlockId, CachedBlocks, Element, Fault, NoMemory, OffsetMap, Sink,
+    self as base, BatchBuffer, BlockCache, BlockId, CachedBlocks, Element, Fault, NoMemory,
+    OffsetMap, Sink,
 };
 use tracewright_frames::Source;
-use tracewright_image::{Cache, CacheOptions, OpcodeCheck};
+use tracewright_image::OpcodeCheck;
+use tracewright_opencsd::client::codes::{create, operation, response};
+use tracewright_opencsd::client::element::Maker;
+use tracewright_opencsd::client::stats::DecodeStats;
+use tracewright_opencsd::{Reported, SourceReport};
 use tracewright_protocols::Observer;
 use tracewright_protocols::registry::{AnyConfig, AnyPacket};
-use tracewright_views::opencsd::{Reported, SourceReport};
 
-use crate::codes::{create, operation, response};
-use crate::element::Maker;
 use crate::memory::{ClientCode, Fetched, Memory};
 use crate::outlet::{Client, Outlet};
 use crate::packets::PacketOutputs;
-use crate::stats::DecodeStats;
 use crate::stream::SourceStream;
 
 /// A decoder of one source.
@@ -40,8 +41,10 @@ pub struct Decoder {
     /// Nibbles of the first byte of `block` that are decoded.
     half: usize,
     nibbles: Vec<u8>,
-    cache: Cache,
-    cache_version: Option<u64>,
+    /// The number of its block cache.
+    cache: usize,
+    /// Empty between calls.
+    steps: BatchBuffer,
     fetched: Fetched,
     /// Elements that the client has not taken.
     queue: VecDeque<Reported>,
@@ -50,16 +53,17 @@ pub struct Decoder {
     replay: Option<usize>,
     /// A packet can have elements of several contexts.
     speculative: bool,
+    /// The client waited before all whole packets were decoded.
+    interrupted: bool,
 }
 
 impl Decoder {
     /// A decoder before its first byte. `None` where there is no decoder for `config`.
-    pub fn new(id: u8, config: &AnyConfig, flags: u32) -> Option<Self> {
+    pub fn new(id: u8, config: &AnyConfig, flags: u32, memory: &mut Memory) -> Option<Self> {
         let check_opcodes = match flags & create::CHECK_OPCODES {
             0 => OpcodeCheck::Off,
             _ => OpcodeCheck::Undefined,
         };
-        let options = CacheOptions { check_opcodes, ..CacheOptions::default() };
         let speculative = matches!(config, AnyConfig::Etmv4(_) | AnyConfig::Ete(_));
         let report = SourceReport::new(config);
         Some(Decoder {
@@ -68,17 +72,18 @@ impl Decoder {
             outputs: PacketOutputs::new(config, flags),
             stats: Box::default(),
             stream: SourceStream::new(config)?,
-            maker: Maker::new(report.style().timestamp_cycles),
+            maker: Maker::new(report.style().timestamp_cycles, report.last()),
             report,
             block: Source::new(id.into()),
             half: 0,
             nibbles: Vec::new(),
-            cache: Cache::new(Default::default(), config.waypoints(), options),
-            cache_version: None,
+            cache: memory.share_cache(config.waypoints(), check_opcodes),
+            steps: BatchBuffer::default(),
             fetched: Fetched::new(config.waypoints(), check_opcodes),
             queue: VecDeque::new(),
             replay: None,
             speculative,
+            interrupted: false,
         })
     }
 
@@ -92,9 +97,9 @@ impl Decoder {
     pub fn reset(&mut self) {
         self.stream.reset();
         self.report.reset();
-        self.maker = Maker::new(self.report.style().timestamp_cycles);
+        self.maker = Maker::new(self.report.style().timestamp_cycles, self.report.last());
         self.block = Source::new(self.id.into());
-        (self.half, self.replay) = (0, None);
+        (self.half, self.replay, self.interrupted) = (0, None, false);
         self.queue.clear();
         self.fetched.clear();
         self.outputs.reset();
@@ -104,6 +109,13 @@ impl Decoder {
     pub fn push(&mut self, at: u64, fragment: bool, bytes: &[u8]) {
         self.stats.channel_total += bytes.len() as u64;
         self.block.push(at, fragment, bytes);
+    }
+
+    /// Takes a [`short`](tracewright_frames::Split::short) piece.
+    #[inline]
+    pub fn push_short(&mut self, at: u64, fragment: bool, word: u128, len: usize) {
+        self.stats.channel_total += len as u64;
+        self.block.push_short(at, fragment, word, len);
     }
 
     /// Takes back the bytes that are not decoded, and returns their number. None are taken back
@@ -131,6 +143,18 @@ impl Decoder {
 
     /// Decodes the bytes up to the last whole packet, or until the client waits.
     pub fn decode(&mut self, memory: &mut Memory, outlet: &Outlet) {
+        self.decode_packets(memory, outlet);
+        self.interrupted = outlet.is_closed();
+    }
+
+    /// Decodes what was not decoded because the client waited.
+    pub fn resume(&mut self, memory: &mut Memory, outlet: &Outlet) {
+        if self.interrupted {
+            self.decode(memory, outlet);
+        }
+    }
+
+    fn decode_packets(&mut self, memory: &mut Memory, outlet: &Outlet) {
         let one_packet = self.speculative && self.full && memory.has_callbacks();
         while !outlet.is_closed() {
             let saved = one_packet.then(|| self.stream.clone());
@@ -182,8 +206,7 @@ impl Decoder {
         let component = self.component();
         self.report.set_immediate(memory.has_callbacks());
         let Decoder { id, full, outputs, stats, stream, report, maker, .. } = self;
-        let Decoder { block, half, nibbles, cache, cache_version, fetched, queue, replay, .. } =
-            self;
+        let Decoder { block, half, nibbles, cache, steps, fetched, queue, replay, .. } = self;
         let (mut bytes, mut offsets) = (block.bytes(), block.offsets());
         if stream.has_half_bytes() {
             nibbles.clear();
@@ -214,6 +237,7 @@ impl Decoder {
             replays: replay.is_some(),
             emitted: 0,
             client_of_ranges: None,
+            steps,
         };
         if *full && !bytes.is_empty() && !end {
             receiver.reported(|report, mut out| report.begin(offsets.at(0), &mut out));
@@ -225,11 +249,10 @@ impl Decoder {
             let mut code = ClientCode::new(memory, fetched, *id, &outlet.waits, blocked);
             run(stream, bytes, &offsets, &mut code, &mut receiver, end)
         } else {
-            if *cache_version != Some(memory.version()) {
-                *cache_version = Some(memory.version());
-                cache.set_image(std::sync::Arc::clone(memory.image()));
+            match memory.cache(*cache) {
+                Some(cache) => run(stream, bytes, &offsets, cache, &mut receiver, end),
+                None => 0,
             }
-            run(stream, bytes, &offsets, cache, &mut receiver, end)
         };
         (taken, receiver.emitted)
     }
@@ -271,9 +294,11 @@ struct Receiver<'a> {
     replays: bool,
     /// Elements so far; not counted are those of `client_of_ranges`, which needs no replay.
     emitted: usize,
-    /// The function that receives each range as it is decoded. `None` where ranges are delivered in
-    /// another way: they wait, or OpenCSD reports them otherwise.
+    /// The function that receives each range, and most cycle counts, as they are decoded. `None`
+    /// where they are delivered in another way: they wait, or OpenCSD reports them otherwise.
     client_of_ranges: Option<Client>,
+    /// Where a decoder writes its steps.
+    steps: &'a mut BatchBuffer,
 }
 
 impl Receiver<'_> {
@@ -333,11 +358,27 @@ impl Receiver<'_> {
     }
 }
 
-impl Sink for Receiver<'_> {
+impl Receiver<'_> {
+    /// Takes a cycle count. A unit that traces cycles has as many of them as ranges.
     #[inline]
+    fn count(&mut self, at: u64, count: Option<u32>) {
+        let Some(client) = self.client_of_ranges.filter(|_| self.report.is_plain_count(at)) else {
+            return self.any_element(at, Element::Cycles(count));
+        };
+        let answer = client.receive(at, self.id, self.maker.count(count));
+        if answer != response::CONT {
+            self.respond(answer);
+        }
+    }
+}
+
+impl Sink for Receiver<'_> {
+    // In line, a range or a cycle count is not written to memory first.
+    #[inline(always)]
     fn element(&mut self, at: u64, element: Element) {
         match element {
             Element::Range(range) => self.range(at, range),
+            Element::Cycles(count) => self.count(at, count),
             element => self.any_element(at, element),
         }
     }
@@ -348,6 +389,21 @@ impl Sink for Receiver<'_> {
         if let Some((cached, class)) = blocks.get(id) {
             self.range(at, cached.range(class, taken));
         }
+    }
+
+    #[inline]
+    fn take_steps(&mut self, _: u64, _: &CachedBlocks<'_>) -> BatchBuffer {
+        std::mem::take(self.steps)
+    }
+
+    #[inline]
+    fn return_steps(&mut self, mut buffer: BatchBuffer, blocks: &CachedBlocks<'_>) {
+        let batch = buffer.batch(0, *blocks);
+        for &step in batch.steps() {
+            self.step(batch.at(step), step.id(), step.taken(), blocks);
+        }
+        buffer.clear();
+        *self.steps = buffer;
     }
 }
 

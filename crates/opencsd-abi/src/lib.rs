@@ -8,10 +8,13 @@
 //! | `tree.rs` | a decode tree: deformatter, decoders, operations of the data path |
 //! | `decoder.rs` | one source: its bytes, its stream, elements that wait for the client |
 //! | `memory.rs` | program memory: files, buffers, callbacks |
-//! | `element.rs`, `text.rs` | the structure of an element, and its text |
-//! | `packets/` | receivers of packets, and the structures that they receive |
+//! | `client_element.rs` | elements that a client has |
+//! | `packets/` | receivers of packets |
 //! | `custom.rs` | decoders that a client registers |
 //! | `log.rs` | messages |
+//!
+//! The structures of elements and packets, their text, and the numbers of the interface are those
+//! of `tracewright-opencsd`, which has no unsafe code.
 //!
 //! A panic does not reach the client: each exported function catches it and returns an error.
 #![allow(unsafe_code)]
@@ -19,21 +22,14 @@
 #![cfg_attr(not(test), warn(clippy::todo, clippy::unimplemented, clippy::unreachable))]
 #![warn(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
-mod codes;
-mod config;
+mod client_element;
 mod custom;
 mod decoder;
-mod element;
 pub mod exports;
 mod log;
 mod memory;
 mod outlet;
 mod packets;
 mod registry;
-mod stats;
 mod stream;
-mod text;
 mod tree;
-
-/// The version that is reported: that of OpenCSD's interface.
-const VERSION: u32 = 0x1_0800;

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::Write;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::codes::Error;
+use tracewright_opencsd::client::codes::Error;
 
 /// Receives a message for the client's context.
 pub type PrintText = unsafe extern "C" fn(*const c_void, *const c_char, c_int);

@@ -7,10 +7,11 @@ use std::sync::Arc;
 use tracewright_base::{
     Block, BlockCache, Code, Context, Instruction, Isa, Miss, Pc, Reserve, Space, Waypoints,
 };
-use tracewright_image::{BlockMaker, Bytes, Image, OpcodeCheck, ReadCode, Region, SpaceMask, View};
-
-use crate::codes::Error;
-use crate::element::memory_space;
+use tracewright_image::{
+    BlockMaker, Bytes, Cache, CacheOptions, Image, OpcodeCheck, ReadCode, Region, SpaceMask, View,
+};
+use tracewright_opencsd::client::codes::Error;
+use tracewright_opencsd::client::element::memory_space;
 
 /// Reads memory for the client's `context` at an address of a memory space.
 pub type ReadMemory = unsafe extern "C" fn(*const c_void, u64, u32, u32, *mut u8) -> u32;
@@ -70,6 +71,17 @@ pub struct Memory {
     version: u64,
     has_callbacks: bool,
     image: Option<Arc<Image>>,
+    caches: Vec<SharedCache>,
+}
+
+/// The block cache of the decoders whose blocks end at the same instructions.
+#[derive(Clone, Debug)]
+struct SharedCache {
+    waypoints: Waypoints,
+    check: OpcodeCheck,
+    cache: Cache,
+    /// The version of the memory that its blocks are of.
+    version: Option<u64>,
 }
 
 impl Memory {
@@ -159,13 +171,32 @@ impl Memory {
         reader.read(View::ONLY, address, u64::MAX, out)
     }
 
-    /// A number that is greater after each change.
-    pub fn version(&self) -> u64 {
-        self.version
+    /// Makes a cache of the blocks of a decoder, where no other decoder has the same one. Returns
+    /// its number, for [`cache`](Self::cache).
+    pub fn share_cache(&mut self, waypoints: Waypoints, check: OpcodeCheck) -> usize {
+        let same = |own: &SharedCache| (own.waypoints, own.check) == (waypoints, check);
+        self.caches.iter().position(same).unwrap_or_else(|| {
+            let options = CacheOptions { check_opcodes: check, ..CacheOptions::default() };
+            let cache = Cache::new(Arc::default(), waypoints, options);
+            self.caches.push(SharedCache { waypoints, check, cache, version: None });
+            self.caches.len() - 1
+        })
+    }
+
+    /// The cache with a number, of the memory that is in this library.
+    pub fn cache(&mut self, number: usize) -> Option<&mut Cache> {
+        let version = Some(self.version);
+        if self.caches.get(number)?.version != version {
+            let image = Arc::clone(self.image());
+            let shared = self.caches.get_mut(number)?;
+            shared.cache.set_image(image);
+            shared.version = version;
+        }
+        Some(&mut self.caches.get_mut(number)?.cache)
     }
 
     /// All of the memory that is in this library.
-    pub fn image(&mut self) -> &Arc<Image> {
+    fn image(&mut self) -> &Arc<Image> {
         let accessors = &self.accessors;
         self.image.get_or_insert_with(|| {
             Arc::new(Image::new(accessors.iter().filter_map(|accessor| match &accessor.content {

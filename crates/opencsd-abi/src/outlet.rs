@@ -4,12 +4,13 @@ use std::cell::Cell;
 use std::ffi::c_void;
 
 use tracewright_base::{Element, Gap, Inconsistency};
-use tracewright_views::opencsd::Reported;
+use tracewright_opencsd::Reported;
+use tracewright_opencsd::client::codes::{Error, response};
+use tracewright_opencsd::client::element::{Maker, TraceElement};
+use tracewright_opencsd::client::text::text;
 
-use crate::codes::{Error, response};
-use crate::element::{Maker, TraceElement};
+use crate::client_element::{of_client, payload};
 use crate::log::{self, Logged, Printer};
-use crate::text::text;
 
 /// Receives an element: context, offset of its packet, trace ID, element.
 pub type ReceiveElement = unsafe extern "C" fn(*const c_void, u32, u8, *const TraceElement) -> u32;
@@ -102,9 +103,9 @@ impl Outlet {
         let Some(element) = maker.make(reported) else { return };
         match self.receiver {
             Receiver::None => {}
-            Receiver::Client(client) => self.respond(client.receive(reported.at, id, &element)),
+            Receiver::Client(client) => self.respond(client.receive(reported.at, id, element)),
             Receiver::Printed => {
-                let what = text(&element, |bits| payload(&element, bits));
+                let what = text(element, |bits| payload(element, bits));
                 let line = format!("Idx:{}; ID:{id:x}; {what}\n", reported.at as u32);
                 log::message(self.printer.as_ref(), &line);
             }
@@ -136,7 +137,7 @@ impl Outlet {
             },
             Receiver::Printed => {
                 // SAFETY: it is not null, and the caller states the rest.
-                let element = unsafe { TraceElement::of_client(element) };
+                let element = unsafe { of_client(element) };
                 let what = text(&element, |bits| payload(&element, bits));
                 log::message(self.printer.as_ref(), &format!("Idx:{at}; ID:{id:x}; {what}\n"));
                 response::CONT
@@ -161,19 +162,4 @@ impl Outlet {
         };
         log::error(self.printer.as_ref(), &component, logged);
     }
-}
-
-/// Reads the payload of an element of this library or of a client.
-pub fn payload(element: &TraceElement, bits: u32) -> u64 {
-    let bytes = element.extended.cast::<u8>();
-    if bytes.is_null() {
-        return 0;
-    }
-    let mut value = [0; 8];
-    let len = (bits as usize).div_ceil(8).min(value.len());
-    // SAFETY: an element with a payload of `bits` bits points to that many, in whole bytes;
-    // `value` has room for `len`.
-    unsafe { std::ptr::copy_nonoverlapping(bytes, value.as_mut_ptr(), len) };
-    let value = u64::from_le_bytes(value);
-    if bits < 8 { value & ((1 << bits) - 1) } else { value }
 }

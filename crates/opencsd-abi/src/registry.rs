@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 
-use crate::codes::Error;
+use tracewright_opencsd::client::codes::Error;
+
 use crate::tree::Tree;
 
 type Shared = Arc<Mutex<Tree>>;

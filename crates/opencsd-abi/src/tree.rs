@@ -2,18 +2,18 @@
 
 mod pieces;
 
+use pieces::{Collector, Kind, Pieces};
 use tracewright_frames::{Framing, Link, Splitter};
-use tracewright_views::opencsd::registers::DecoderRegisters;
+use tracewright_opencsd::client::codes::{Error, create, formatter, operation, response};
+use tracewright_opencsd::client::config::configure;
+use tracewright_opencsd::client::stats::{DecodeStats, LinkStats};
+use tracewright_opencsd::registers::DecoderRegisters;
 
-use crate::codes::{Error, create, formatter, operation, response};
-use crate::config::configure;
 use crate::custom::CustomDecoder;
 use crate::decoder::Decoder;
 use crate::log::{self, Logged};
 use crate::memory::Memory;
 use crate::outlet::Outlet;
-use crate::stats::{DecodeStats, LinkStats};
-use pieces::{Collector, Kind, Pieces};
 
 /// A decode tree. A client has a handle to it.
 #[derive(Debug)]
@@ -98,7 +98,8 @@ impl Tree {
         let config = configure(builtin, words, flags).ok_or(Error::HW_CFG_UNSUPP)?;
         let id = config.trace_id();
         self.check_id(id)?;
-        let decoder = Decoder::new(id, &config, flags).ok_or(Error::HW_CFG_UNSUPP)?;
+        let decoder =
+            Decoder::new(id, &config, flags, &mut self.memory).ok_or(Error::HW_CFG_UNSUPP)?;
         let at = self.decoders.partition_point(|other| other.id < id);
         self.decoders.insert(at, decoder);
         Ok(id)
@@ -329,7 +330,10 @@ impl Tree {
                     match decoders.iter_mut().find(|decoder| u16::from(decoder.id) == id) {
                         Some(decoder) => {
                             stats.with_decoder += len;
-                            decoder.push(at, fragment, bytes);
+                            match pieces.word(&piece) {
+                                Some((word, len)) => decoder.push_short(at, fragment, word, len),
+                                None => decoder.push(at, fragment, bytes),
+                            }
                             if pieces.peek() != Some(id) {
                                 decoder.decode(memory, outlet);
                             }
@@ -378,7 +382,7 @@ impl Tree {
             if !decoder.deliver(outlet) {
                 return;
             }
-            decoder.decode(memory, outlet);
+            decoder.resume(memory, outlet);
             if outlet.is_closed() {
                 return;
             }

@@ -59,7 +59,6 @@ pub mod etmv3;
 pub mod etmv4;
 pub mod etmv4d;
 pub mod etrace;
-mod fields;
 mod fifo;
 mod filter_registers;
 mod flow;

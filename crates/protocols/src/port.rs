@@ -1,12 +1,10 @@
 //! Registers of ETMv1 and ETMv2, and the properties of the core that their trace does not contain.
 //! (IHI 0014, 3.5)
 
-use tracewright_base::{Field, Register};
+use tracewright_base::{Field, Register, fields};
 use tracewright_frames::cycles::Width;
 use tracewright_units::etm::registers::{self, Kind};
 use tracewright_units::etm::version::Version;
-
-use crate::fields::field;
 
 /// ETMCR. (IHI 0014, 3.5.1, "ETM Control Register")
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,7 +111,7 @@ pub(crate) const HIVECS: Register = Register {
     aliases: &["VINITHI"],
     about: "pin of the core: base of the exception vectors; 0 without this register",
     required: false,
-    fields: &[field("HIVECS", 0, 0, "exception vectors", &[(0, "at 0"), (1, "at 0xffff0000")])],
+    fields: fields! { HIVECS[0] "exception vectors" {0 "at 0", 1 "at 0xffff0000"} },
 };
 
 /// The core's data endianness.
@@ -122,7 +120,7 @@ pub(crate) const BIGEND: Register = Register {
     aliases: &["BIGENDINIT"],
     about: "byte order of data in memory; little endian without this register",
     required: false,
-    fields: &[field("BIGEND", 0, 0, "data are", &[(0, "little endian"), (1, "big endian")])],
+    fields: fields! { BIGEND[0] "data are" {0 "little endian", 1 "big endian"} },
 };
 
 /// The transfer sizes of LDC and STC.

@@ -86,6 +86,9 @@ pub use tracewright_isa as isa;
 #[cfg(feature = "std")]
 #[doc(inline)]
 pub use tracewright_logs as logs;
+#[cfg(feature = "std")]
+#[doc(inline)]
+pub use tracewright_opencsd as opencsd;
 #[doc(inline)]
 pub use tracewright_protocols as protocols;
 #[cfg(feature = "std")]

@@ -1,6 +1,7 @@
 //! Elements of the register tables: a register, its place, its access and its fields.
 
-pub use tracewright_base::Field;
+pub use tracewright_base::register::Access;
+pub use tracewright_base::{Field, RegisterRow};
 
 /// One register of a trace unit or a trace buffer.
 #[derive(Clone, Copy, Debug)]
@@ -26,29 +27,13 @@ pub struct Register<V: 'static> {
     pub section: &'static str,
 }
 
-/// What software can do with a register.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
-    /// It is read and written.
-    ReadWrite,
-    /// It is only read.
-    ReadOnly,
-    /// It is only written.
-    WriteOnly,
-}
-
-/// A field in bits \[high:low], with the names of its values.
-pub const fn field(
-    name: &'static str,
-    high: u8,
-    low: u8,
-    about: &'static str,
-    values: &'static [(u64, &'static str)],
-) -> Field {
-    Field { name, high, low, about, values }
-}
-
 impl<V> Register<V> {
+    /// The register of a row, of 32 bits.
+    pub const fn of(row: RegisterRow, versions: V) -> Self {
+        let RegisterRow { name, aliases, about, offset, access, section, fields } = row;
+        Register { name, aliases, about, offset, bits: 32, access, versions, fields, section }
+    }
+
     /// Whether `name` names the register, in any letter case.
     pub fn is_named(&self, name: &str) -> bool {
         let names = core::iter::once(&self.name).chain(self.aliases);
@@ -65,6 +50,8 @@ impl<V> Register<V> {
 
 #[cfg(test)]
 mod tests {
+    use tracewright_base::fields;
+
     use super::*;
 
     const LOCK: Register<()> = Register {
@@ -75,7 +62,7 @@ mod tests {
         bits: 32,
         access: Access::WriteOnly,
         versions: (),
-        fields: &[field("KEY", 15, 0, "the key that opens the lock", &[])],
+        fields: fields! { KEY[15:0] "the key that opens the lock" },
         section: "a test",
     };
 

@@ -76,7 +76,7 @@ const ZEROS: u64 = 0x3030_3030_3030_3030;
 
 /// At most 16 ASCII characters, which are appended without a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct ShortText {
+pub struct ShortText {
     /// The first one is on top.
     characters: u128,
     len: usize,
@@ -84,7 +84,7 @@ pub(crate) struct ShortText {
 
 impl ShortText {
     /// Constant text.
-    pub(crate) const fn new<const N: usize>(text: &[u8; N]) -> ShortText {
+    pub const fn new<const N: usize>(text: &[u8; N]) -> ShortText {
         const { assert!(N <= 16) };
         let (mut characters, mut n) = (0, 0);
         while n < N {
@@ -96,7 +96,7 @@ impl ShortText {
     }
 
     /// `text`, if it is short enough and ASCII.
-    pub(crate) fn of(text: &str) -> Option<ShortText> {
+    pub fn of(text: &str) -> Option<ShortText> {
         let mut bytes = [0; 16];
         bytes.get_mut(..text.len()).filter(|_| text.is_ascii())?.copy_from_slice(text.as_bytes());
         Some(ShortText { characters: u128::from_be_bytes(bytes), len: text.len() })
@@ -104,7 +104,7 @@ impl ShortText {
 
     /// A number below 10^8.
     #[inline]
-    pub(crate) const fn decimal(value: u64) -> Option<ShortText> {
+    pub const fn decimal(value: u64) -> Option<ShortText> {
         if value >= EIGHT_DIGITS {
             return None;
         }
@@ -117,7 +117,7 @@ impl ShortText {
 
     /// Lower-case hexadecimal, without leading zeros.
     #[inline]
-    pub(crate) const fn hex(value: u16) -> ShortText {
+    pub const fn hex(value: u16) -> ShortText {
         let len = (16 - (value | 1).leading_zeros() as usize).div_ceil(4);
         let digits = eight(LOWER, value as u64) as u128;
         ShortText { characters: digits << (128 - 8 * len), len }
@@ -125,7 +125,7 @@ impl ShortText {
 
     /// This text and `after`, at most 16 characters together.
     #[inline]
-    pub(crate) const fn then(self, after: ShortText) -> ShortText {
+    pub const fn then(self, after: ShortText) -> ShortText {
         let len = self.len + after.len;
         debug_assert!(len <= 16);
         // A shift by all bits of an empty text after 16 characters makes no difference.
@@ -134,13 +134,13 @@ impl ShortText {
     }
 
     /// The number of characters.
-    pub(crate) const fn len(self) -> usize {
+    pub const fn len(self) -> usize {
         self.len
     }
 
     /// Appends the text.
     #[inline(always)]
-    pub(crate) fn put(self, out: &mut String) {
+    pub fn put(self, out: &mut String) {
         append_ascii(self.characters, self.len, out);
     }
 }

@@ -37,17 +37,17 @@ impl Filter {
     }
 
     /// The context IDs: the state that later results depend on.
-    pub(crate) fn contexts(&self) -> Vec<Option<u32>> {
+    pub fn contexts(&self) -> Vec<Option<u32>> {
         self.contexts.clone()
     }
 
     /// Continues with `contexts`.
-    pub(crate) fn resume(&mut self, contexts: Vec<Option<u32>>) {
+    pub fn resume(&mut self, contexts: Vec<Option<u32>>) {
         self.contexts = contexts;
     }
 
     /// Follows the context ID, and returns whether `element` is selected.
-    pub(crate) fn element(&mut self, source: usize, element: &Element) -> bool {
+    pub fn element(&mut self, source: usize, element: &Element) -> bool {
         if let Element::Context(context) = element {
             self.enter(source, context.context_id);
         }
@@ -55,7 +55,7 @@ impl Filter {
     }
 
     /// Whether a packet is selected. `address`: the one that it makes.
-    pub(crate) fn packet(&self, source: usize, kind: &str, address: Option<u64>) -> bool {
+    pub fn packet(&self, source: usize, kind: &str, address: Option<u64>) -> bool {
         let at = |address| self.touches(source, address, address);
         self.kind(kind)
             && self.in_context(source)
@@ -64,12 +64,12 @@ impl Filter {
 
     /// Whether an instruction is selected.
     #[inline]
-    pub(crate) fn instruction(&self, source: usize, address: u64) -> bool {
+    pub fn instruction(&self, source: usize, address: u64) -> bool {
         self.kind(INSTRUCTION) && self.in_context(source) && self.touches(source, address, address)
     }
 
     /// Whether the instructions of `range` are selected: all, none, or for `None` some.
-    pub(crate) fn instructions(&self, source: usize, range: &base::Range) -> Option<bool> {
+    pub fn instructions(&self, source: usize, range: &base::Range) -> Option<bool> {
         if !self.kind(INSTRUCTION) || !self.in_context(source) {
             return Some(false);
         }
@@ -84,12 +84,12 @@ impl Filter {
     }
 
     /// Whether a line of text of software is selected.
-    pub(crate) fn text(&self, source: usize) -> bool {
+    pub fn text(&self, source: usize) -> bool {
         self.kind("text") && self.in_context(source) && self.addresses.is_none()
     }
 
     /// Whether turns of a loop are selected.
-    pub(crate) fn turns(&self, source: usize, kind: &str, ranges: &[base::Range]) -> bool {
+    pub fn turns(&self, source: usize, kind: &str, ranges: &[base::Range]) -> bool {
         let touches = |r: &base::Range| self.touches(source, r.start, r.end().wrapping_sub(1));
         self.kind(kind) && self.in_context(source) && ranges.iter().any(touches)
     }

@@ -82,7 +82,7 @@ impl Transcript {
     }
 
     /// The address that `packet` makes together with the packets before it.
-    pub(crate) fn address(&mut self, source: &Source, packet: AnyPacket<'_>) -> Option<Made> {
+    pub fn address(&mut self, source: &Source, packet: AnyPacket<'_>) -> Option<Made> {
         match (packet, &source.config) {
             (AnyPacket::Etmv3(packet), AnyConfig::Etmv3(config)) => {
                 if !matches!(self, Transcript::V3(_)) {
@@ -153,7 +153,7 @@ impl Transcript {
 
 /// An address, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Made {
+pub struct Made {
     low: u64,
     /// The number of low bits that are known.
     known: u8,
@@ -168,7 +168,7 @@ impl Made {
     }
 
     /// The address, if all of it is known.
-    pub(crate) fn whole(&self) -> Option<u64> {
+    pub fn whole(&self) -> Option<u64> {
         (self.known == self.width).then_some(self.low)
     }
 
@@ -267,7 +267,7 @@ fn of_etrace(
 }
 
 /// The transcript of source `n`.
-pub(crate) fn of(all: &mut Vec<Transcript>, n: usize) -> Option<&mut Transcript> {
+pub fn of(all: &mut Vec<Transcript>, n: usize) -> Option<&mut Transcript> {
     if all.len() <= n {
         all.resize(n + 1, Transcript::default());
     }

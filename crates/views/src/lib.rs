@@ -4,7 +4,6 @@
 //! |---|---|
 //! | [`text`] | packets and elements as text for people |
 //! | [`json`] | packets and elements as JSON Lines |
-//! | [`opencsd`] | packets and elements as OpenCSD's `trc_pkt_lister` prints them |
 //! | [`branches`] | branches that were taken and exceptions, in order |
 //! | [`perf_script`] | branch and instruction samples as `perf script` prints them |
 //! | [`instructions`], [`disassembly`] | executed instructions |
@@ -50,7 +49,7 @@ pub mod functions;
 pub mod history;
 pub mod info;
 pub mod instructions;
-mod interpretation;
+pub mod interpretation;
 pub mod itm;
 pub mod json;
 pub mod json_object;
@@ -58,12 +57,11 @@ pub mod line_table;
 pub mod lines;
 pub mod link;
 mod lister;
-mod loop_turns;
-pub mod opencsd;
+pub mod loop_turns;
 mod packet_fields;
 pub mod perf_script;
 mod ports;
-mod range_tails;
+pub mod range_tails;
 mod render_cache;
 pub mod sinks;
 pub mod sources;

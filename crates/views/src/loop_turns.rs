@@ -5,25 +5,25 @@ use std::fmt;
 use tracewright_base::Range;
 
 /// The kind of the line in every format.
-pub(crate) const KIND: &str = "loop-turns";
+pub const KIND: &str = "loop-turns";
 
 /// Further turns of the loop that the lines before list.
 #[derive(Clone, Copy, Debug)]
 pub struct LoopTurns<'a> {
     /// The ranges of a turn.
-    pub(crate) ranges: &'a [Range],
+    pub ranges: &'a [Range],
     /// The number of turns.
-    pub(crate) turns: u64,
+    pub turns: u64,
 }
 
 impl LoopTurns<'_> {
     /// The address of the first instruction of a turn.
-    pub(crate) fn start(&self) -> u64 {
+    pub fn start(&self) -> u64 {
         self.ranges.first().map_or(0, |range| range.start)
     }
 
     /// The number of instructions of all turns.
-    pub(crate) fn instructions(&self) -> u64 {
+    pub fn instructions(&self) -> u64 {
         let turn = self.ranges.iter().map(|range| u64::from(range.instructions)).sum::<u64>();
         self.turns.saturating_mul(turn)
     }

@@ -12,7 +12,7 @@ const MAX_LEN: usize = 64 * CHUNKS;
 
 /// The texts of recent ends, without cycles. A text replaces the one that has the same slot.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct RangeTails {
+pub struct RangeTails {
     /// Empty until the first text is stored. The text of a slot is at [`CHUNKS`] times its index.
     slots: Vec<Slot>,
     texts: AsciiTexts,
@@ -30,7 +30,7 @@ impl RangeTails {
     /// Appends what `write` writes, which depends on the last instruction of `range` and on the
     /// number of instructions.
     #[inline]
-    pub(crate) fn put(
+    pub fn put(
         &mut self,
         range: &Range,
         out: &mut String,

@@ -151,12 +151,12 @@ impl Source {
     }
 
     /// The selections of the memory of `sources`.
-    pub(crate) fn selections(sources: &[Source]) -> Vec<Selection> {
+    pub fn selections(sources: &[Source]) -> Vec<Selection> {
         sources.iter().map(|source| source.selection).collect()
     }
 
     /// Continues with `selections`.
-    pub(crate) fn resume(sources: &mut [Source], selections: &[Selection]) {
+    pub fn resume(sources: &mut [Source], selections: &[Selection]) {
         for (source, selection) in sources.iter_mut().zip(selections) {
             source.select(*selection);
         }

@@ -8,7 +8,7 @@ use std::io;
 use tracewright::decode::input::{Counting, Input as Bytes};
 use tracewright::decode::{Merge, Merging, Tally};
 use tracewright::index::window;
-use tracewright::views::opencsd::{ListedBuffer, Listing, Selection, Shown};
+use tracewright::opencsd::{ListedBuffer, Listing, Selection, Shown};
 use tracewright::views::{Filter, Stats};
 
 use super::{Write, decode};

@@ -1,6 +1,7 @@
 //! `tracewright decode`
 
-use tracewright::views::{opencsd, text};
+use tracewright::opencsd;
+use tracewright::views::text;
 
 use crate::args::{DecodeArgs, Format};
 use crate::fail::Fail;

@@ -8,8 +8,9 @@ use tracewright::decode::More;
 use tracewright::decode::detect::Candidate;
 use tracewright::decode::raw::Unit;
 use tracewright::frames::{Event, Framing, Numbering, Split};
+use tracewright::opencsd::FrameListing;
 use tracewright::views::explain::Remark;
-use tracewright::views::frames::{Json, Opencsd, Part, Text};
+use tracewright::views::frames::{Json, Part, Text};
 use tracewright::views::json;
 use tracewright::views::link::{Both, Ids};
 
@@ -77,8 +78,8 @@ pub fn run(args: &FramesArgs) -> Result<bool, Fail> {
             }
             Format::Opencsd => {
                 let (packed, unpacked) = (shown(RawFrames::Packed), shown(RawFrames::Unpacked));
-                let mut view = Opencsd::new(&mut output, framing, packed, unpacked);
-                nothing &= all.split(&mut view, &mut contents, Opencsd::broken)?;
+                let mut view = FrameListing::new(&mut output, framing, packed, unpacked);
+                nothing &= all.split(&mut view, &mut contents, FrameListing::broken)?;
                 view.finish()
             }
             Format::None => {

@@ -1,6 +1,7 @@
 //! `tracewright packets`
 
-use tracewright::views::{opencsd, text};
+use tracewright::opencsd;
+use tracewright::views::text;
 
 use crate::args::{Format, PacketsArgs, RawFrames};
 use crate::fail::Fail;

@@ -2,9 +2,10 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
+use tracewright_opencsd::client::codes::Error;
+
 use super::strings::copy;
 use super::{code, guard, string};
-use crate::codes::Error;
 use crate::log::{self, Logged, PrintText, Printer};
 use crate::registry;
 

@@ -3,8 +3,9 @@
 use std::ffi::c_int;
 use std::ptr;
 
+use tracewright_opencsd::client::codes::{create, operation, response};
+
 use super::*;
-use crate::codes::{create, operation, response};
 use crate::log;
 use crate::packets::callbacks::{MonitorPacket, SinkPacket};
 

@@ -9,10 +9,10 @@ use std::{ffi::OsStr, path::Path};
 use tracewright_image::Bytes;
 
 use super::{code, guard, string, with_tree};
-use crate::codes::Error;
 use crate::memory::{Accessor, Callback, Content, ReadMemory, ReadMemoryOfSource};
 use crate::registry;
-use crate::text::space_name;
+use tracewright_opencsd::client::codes::Error;
+use tracewright_opencsd::client::text::space_name;
 
 /// A region of a file, `ocsd_file_mem_region_t`.
 #[derive(Clone, Copy, Debug)]

@@ -19,7 +19,8 @@ pub use trees::*;
 use std::ffi::{CStr, c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::codes::Error;
+use tracewright_opencsd::client::codes::Error;
+
 use crate::registry;
 use crate::tree::Tree;
 

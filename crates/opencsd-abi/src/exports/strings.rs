@@ -2,22 +2,23 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
+use tracewright_opencsd::client::codes::{Error, protocol};
+use tracewright_opencsd::client::element::TraceElement;
+use tracewright_opencsd::client::packets::etmv3::Etmv3Packet;
+use tracewright_opencsd::client::packets::etmv4::Etmv4Packet;
+use tracewright_opencsd::client::packets::itm::ItmPacket;
+use tracewright_opencsd::client::packets::ptm::PtmPacket;
+use tracewright_opencsd::client::packets::stm::StmPacket;
+use tracewright_opencsd::client::text::text;
+
 use super::guard;
-use crate::codes::{Error, protocol};
+use crate::client_element::{of_client, payload};
 use crate::custom;
-use crate::element::TraceElement;
-use crate::outlet::payload;
-use crate::packets::etmv3::Etmv3Packet;
-use crate::packets::etmv4::Etmv4Packet;
-use crate::packets::itm::ItmPacket;
-use crate::packets::ptm::PtmPacket;
-use crate::packets::stm::StmPacket;
-use crate::text::text;
 
 /// The version of OpenCSD's interface that the library has.
 #[unsafe(no_mangle)]
 pub extern "C" fn ocsd_get_version() -> u32 {
-    crate::VERSION
+    tracewright_opencsd::client::VERSION
 }
 
 /// The version as text.
@@ -58,7 +59,7 @@ pub unsafe extern "C" fn ocsd_gen_elem_str(
             return Error::INVALID_PARAM_VAL;
         }
         // SAFETY: it is not null, and the caller states that it is an element.
-        let element = unsafe { TraceElement::of_client(element) };
+        let element = unsafe { of_client(element) };
         let text = text(&element, |bits| payload(&element, bits));
         // SAFETY: the caller states that it has `size` bytes.
         unsafe { copy(&text, buffer, size) };

@@ -3,15 +3,15 @@
 use std::ffi::{c_char, c_int, c_uchar, c_void};
 use std::ptr;
 
-use tracewright_views::opencsd::registers::DecoderRegisters;
+use tracewright_opencsd::client::codes::{Error, response};
+use tracewright_opencsd::client::stats::DecodeStats;
+use tracewright_opencsd::registers::DecoderRegisters;
 
 use super::{code, guard, string, with_tree};
-use crate::codes::{Error, response};
 use crate::custom::{self, CustomDecoder};
 use crate::outlet::{Client, ReceiveElement, Receiver};
 use crate::packets::callbacks::{MonitorPacket, PacketCallbacks, SinkPacket};
 use crate::registry;
-use crate::stats::DecodeStats;
 use crate::tree::Tree;
 
 /// Creates a decode tree.
@@ -50,7 +50,7 @@ pub unsafe extern "C" fn ocsd_dt_process_data(
     taken: *mut u32,
 ) -> u32 {
     guard(response::FATAL_SYS_ERR, || {
-        let is_data = operation == crate::codes::operation::DATA;
+        let is_data = operation == tracewright_opencsd::client::codes::operation::DATA;
         if is_data && (data.is_null() || size == 0 || taken.is_null()) {
             return match registry::with(handle, Error::BAD_HANDLE, |_| ()) {
                 Ok(()) => response::FATAL_INVALID_PARAM,

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use crate::codes::{Error, response};
+use tracewright_opencsd::client::codes::{Error, response};
 
 /// The sink of packets: context, operation, offset, packet.
 pub type SinkPacket = unsafe extern "C" fn(*const c_void, u32, u32, *const c_void) -> u32;

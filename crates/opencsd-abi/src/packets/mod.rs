@@ -1,28 +1,21 @@
 //! Who receives the packets of a source.
 
 pub mod callbacks;
-mod common;
-pub mod etmv3;
-pub mod etmv4;
-pub mod itm;
 mod printer;
-pub mod ptm;
-pub mod stm;
-mod structures;
 
 use std::ffi::c_void;
 use std::ops::Range;
 
-use tracewright_base::{Fault, OffsetMap};
-use tracewright_protocols::registry::{AnyConfig, AnyPacket};
-use tracewright_views::opencsd::SourceReport;
-use tracewright_views::opencsd::unsynced::Unsynced;
-
-use crate::codes::{Error, create, operation};
-use crate::outlet::Outlet;
 use callbacks::PacketCallbacks;
 use printer::PacketPrinter;
-use structures::Structures;
+use tracewright_base::{Fault, OffsetMap};
+use tracewright_opencsd::SourceReport;
+use tracewright_opencsd::client::codes::{Error, create, operation};
+use tracewright_opencsd::client::packets::Structures;
+use tracewright_opencsd::unsynced::Unsynced;
+use tracewright_protocols::registry::{AnyConfig, AnyPacket};
+
+use crate::outlet::Outlet;
 
 /// Who receives the packets of a source.
 #[derive(Debug)]

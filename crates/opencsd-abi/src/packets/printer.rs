@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use tracewright_base::{Element, Fault, OffsetMap};
 use tracewright_decode::{Event, Listener, SourceBytes};
+use tracewright_opencsd::Listing;
 use tracewright_protocols::registry::{AnyConfig, AnyPacket};
-use tracewright_views::opencsd::Listing;
 
 use crate::log;
 use crate::outlet::Outlet;

@@ -1,7 +1,7 @@
 //! The pieces of frames that are not decoded.
 
 use tracewright_frames::{Event, FRAME, Frame, Framing, Split};
-use tracewright_views::opencsd::frames::RawFrames;
+use tracewright_opencsd::frames::RawFrames;
 
 use crate::log;
 use crate::outlet::Outlet;
@@ -25,6 +25,8 @@ pub struct Piece {
     pub kind: Kind,
     start: usize,
     end: usize,
+    /// All 16 bytes from `start` on are stored, of which those after `end` are not data.
+    padded: bool,
 }
 
 /// What a piece is.
@@ -106,6 +108,13 @@ impl Pieces {
         self.bytes.get(piece.start..piece.end).unwrap_or_default()
     }
 
+    /// The bytes of a short piece, and their number: see [`Split::short`].
+    #[inline]
+    pub fn word(&self, piece: &Piece) -> Option<(u128, usize)> {
+        let bytes = self.bytes.get(piece.start..).filter(|_| piece.padded)?;
+        Some((u128::from_le_bytes(*bytes.first_chunk()?), piece.end - piece.start))
+    }
+
     /// Drops the pieces if all are taken.
     pub fn drop_taken(&mut self) {
         if self.taken == self.pieces.len() {
@@ -118,7 +127,15 @@ impl Pieces {
     fn push(&mut self, kind: Kind, bytes: &[u8]) {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(bytes);
-        self.pieces.push(Piece { kind, start, end: self.bytes.len() });
+        self.pieces.push(Piece { kind, start, end: self.bytes.len(), padded: false });
+    }
+
+    /// Adds a piece of `len` bytes, of which all 16 are copied: that needs no loop.
+    #[inline]
+    fn push_short(&mut self, kind: Kind, bytes: &[u8; FRAME], len: usize) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(bytes);
+        self.pieces.push(Piece { kind, start, end: start + len, padded: true });
     }
 }
 
@@ -132,15 +149,21 @@ impl<const RAW: bool> Split for Collector<'_, RAW> {
         self.0.push(Kind::Source { id, at, fragment }, bytes);
     }
 
+    #[inline]
+    fn short(&mut self, id: u16, at: u64, fragment: bool, word: u128, len: usize) {
+        self.0.push_short(Kind::Source { id, at, fragment }, &word.to_le_bytes(), len);
+    }
+
     fn plain(&mut self, id: u8, at: u64, frames: &[[u8; FRAME]], data: &[[u8; FRAME]]) {
         let mut at = at;
-        for (frame, [data @ .., _]) in frames.iter().zip(data) {
-            if RAW {
+        for (frame, bytes) in frames.iter().zip(data) {
+            if RAW && let [data @ .., _] = bytes {
                 self.packed(at, frame);
                 self.end_frame();
                 self.fragment(Some(id), at, data);
             }
-            self.piece(id.into(), at, true, data);
+            let kind = Kind::Source { id: id.into(), at, fragment: true };
+            self.0.push_short(kind, bytes, FRAME - 1);
             at = at.wrapping_add(FRAME as u64);
         }
     }

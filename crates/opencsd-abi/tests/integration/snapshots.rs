@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use tracewright::capture::Capture;
 use tracewright::decode::{Options, Plan};
 use tracewright::frames::Framing;
-use tracewright::views::opencsd::registers::DecoderRegisters;
+use tracewright_opencsd::registers::DecoderRegisters;
 use tracewright_testing::{is_long, shared, text};
 
 use crate::client::{compile, folder, installed, library, output, run};

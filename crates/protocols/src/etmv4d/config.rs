@@ -1,6 +1,6 @@
 //! The configuration of an ETMv4's data stream, from its registers.
 
-use tracewright_base::{Field, MissingRegister, Register};
+use tracewright_base::{MissingRegister, Register, RegisterRow, register};
 
 /// The configuration of a data stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,34 +49,25 @@ impl Config {
 
 const OFF_ON: &[(u64, &str)] = &[(0, "off"), (1, "on")];
 
-const fn bit(name: &'static str, at: u8, about: &'static str) -> Field {
-    Field { name, high: at, low: at, about, values: OFF_ON }
+const fn needed(row: RegisterRow) -> Register {
+    row.required(true)
 }
 
-const TRCTRACEIDR: Register = Register {
-    name: "TRCTRACEIDR",
-    aliases: &[],
-    about: "the id of the instruction stream; the data stream has the next",
-    required: true,
-    fields: &[Field {
-        name: "TRACEID",
-        high: 6,
-        low: 0,
-        about: "even where data are traced",
-        values: &[],
-    }],
+const fn optional(row: RegisterRow) -> Register {
+    row.required(false)
+}
+
+const TRCTRACEIDR: Register = register! { needed:
+    TRCTRACEIDR 0x040 RW "the id of the instruction stream; the data stream has the next"
+        "IHI 0064, TRCTRACEIDR" { TRACEID[6:0] "even where data are traced" }
 };
 
-const TRCCONFIGR: Register = Register {
-    name: "TRCCONFIGR",
-    aliases: &[],
-    about: "what the unit was programmed to trace",
-    required: false,
-    fields: &[
-        bit("DV", 17, "trace of data values"),
-        bit("DA", 16, "trace of data addresses"),
-        bit("TS", 11, "trace of timestamps"),
-    ],
+const TRCCONFIGR: Register = register! { optional:
+    TRCCONFIGR 0x010 RW "what the unit was programmed to trace" "IHI 0064, TRCCONFIGR" {
+        DV[17] "trace of data values" OFF_ON;
+        DA[16] "trace of data addresses" OFF_ON;
+        TS[11] "trace of timestamps" OFF_ON;
+    }
 };
 
 /// The registers. (IHI 0064, "TRCTRACEIDR", "TRCCONFIGR")

@@ -1,6 +1,6 @@
 //! The registers of an ITM.
 
-use tracewright_base::{Field, Register};
+use tracewright_base::{Register, RegisterRow, registers};
 
 /// An ITM's configuration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -36,82 +36,40 @@ impl Config {
 
 const OFF_ON: &[(u64, &str)] = &[(0, "off"), (1, "on")];
 
-const fn field(
-    name: &'static str,
-    (high, low): (u8, u8),
-    about: &'static str,
-    values: &'static [(u64, &'static str)],
-) -> Field {
-    Field { name, high, low, about, values }
+const fn optional(row: RegisterRow) -> Register {
+    row.required(false)
 }
 
 /// The registers of an ITM, in the order of their addresses. (Armv8-M ARM, "ITM register summary")
-pub(super) const REGISTERS: &[Register] = &[
-    Register {
-        name: "ITMTER",
-        aliases: &["ITM_TER", "ITM_TER0", "ITMTER0"],
-        about: "Trace Enable Register: one bit for each stimulus port, 0 to 31",
-        required: false,
-        fields: &[field("STIMENA", (31, 0), "ports that may write into the trace", &[])],
+pub(super) const REGISTERS: &[Register] = registers! { optional:
+    ITMTER | ITM_TER | ITM_TER0 | ITMTER0 0xe00 RW
+        "Trace Enable Register: one bit for each stimulus port, 0 to 31"
+        "DDI 0553, ITM register summary" {
+        STIMENA[31:0] "ports that may write into the trace";
     },
-    Register {
-        name: "ITMTPR",
-        aliases: &["ITM_TPR"],
-        about: "Trace Privilege Register",
-        required: false,
-        fields: &[field(
-            "PRIVMASK",
-            (3, 0),
-            "one bit for each 8 ports: 1 prevents unprivileged software from enabling them",
-            &[],
-        )],
+    ITMTPR | ITM_TPR 0xe40 RW "Trace Privilege Register" "DDI 0553, ITM register summary" {
+        PRIVMASK[3:0]
+            "one bit for each 8 ports: 1 prevents unprivileged software from enabling them";
     },
-    Register {
-        name: "ITMTCR",
-        aliases: &["ITM_TCR", "CONTROL_REGISTER"],
-        about: "Trace Control Register",
-        required: false,
-        fields: &[
-            field("BUSY", (23, 23), "the unit is processing events", &[(0, "no"), (1, "yes")]),
-            field(
-                "TraceBusID",
-                (22, 16),
-                "trace id (ATB id); 0 where the trace has no formatter",
-                &[],
-            ),
-            field(
-                "GTSFREQ",
-                (11, 10),
-                "how often global timestamps are generated",
-                &[
-                    (0, "never"),
-                    (1, "about every 128 cycles"),
-                    (2, "about every 8192 cycles"),
-                    (3, "after each packet where there is room"),
-                ],
-            ),
-            field(
-                "TSPrescale",
-                (9, 8),
-                "clock cycles in a tick of the local timestamp",
-                &[(0, "1"), (1, "4"), (2, "16"), (3, "64")],
-            ),
-            field(
-                "STALLENA",
-                (5, 5),
-                "stall the processor while there is no room for a data trace packet (Armv8-M)",
-                OFF_ON,
-            ),
-            field(
-                "SWOENA",
-                (4, 4),
-                "the clock of the local timestamp",
-                &[(0, "the processor's clock"), (1, "the trace port's clock")],
-            ),
-            field("TXENA", (3, 3), "DWT packets are forwarded", OFF_ON),
-            field("SYNCENA", (2, 2), "synchronisation packets are generated", OFF_ON),
-            field("TSENA", (1, 1), "local timestamps are generated", OFF_ON),
-            field("ITMENA", (0, 0), "the unit is enabled", OFF_ON),
-        ],
+    ITMTCR | ITM_TCR | CONTROL_REGISTER 0xe80 RW "Trace Control Register"
+        "DDI 0553, ITM register summary" {
+        BUSY[23] "the unit is processing events" {0 "no", 1 "yes"};
+        TraceBusID[22:16] "trace id (ATB id); 0 where the trace has no formatter";
+        GTSFREQ[11:10] "how often global timestamps are generated" {
+            0 "never", 1 "about every 128 cycles", 2 "about every 8192 cycles",
+            3 "after each packet where there is room",
+        };
+        TSPrescale[9:8] "clock cycles in a tick of the local timestamp" {
+            0 "1", 1 "4", 2 "16", 3 "64",
+        };
+        STALLENA[5]
+            "stall the processor while there is no room for a data trace packet (Armv8-M)" OFF_ON;
+        SWOENA[4] "the clock of the local timestamp" {
+            0 "the processor's clock", 1 "the trace port's clock",
+        };
+        TXENA[3] "DWT packets are forwarded" OFF_ON;
+        SYNCENA[2] "synchronisation packets are generated" OFF_ON;
+        TSENA[1] "local timestamps are generated" OFF_ON;
+        ITMENA[0] "the unit is enabled" OFF_ON;
     },
-];
+};

@@ -8,9 +8,10 @@ use tracewright::decode::{
     CommittedListener, Jobs, Memory, Merge, Merging, Options, Plan, Planned, Session, Tally,
 };
 use tracewright::frames::{Framing, Numbering};
+use tracewright::opencsd;
 use tracewright::views::instructions::{Expand, Pcs, Text};
 use tracewright::views::sinks::{Checksum, Coverage, Edges};
-use tracewright::views::{Stats, json, opencsd, text};
+use tracewright::views::{Stats, json, text};
 
 use tracewright_testing::is_long;
 

@@ -20,7 +20,7 @@ use std::time::Instant;
 use tracewright::decode::{Memory, Options, Plan, Session};
 use tracewright::frames::{Framing, Numbering};
 use tracewright::image::OpcodeCheck;
-use tracewright::views::opencsd::{ListedBuffer, Listing, Shown};
+use tracewright::opencsd::{ListedBuffer, Listing, Shown};
 use tracewright_testing::{reader, shared};
 
 use allowed::Allowed;

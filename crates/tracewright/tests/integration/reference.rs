@@ -14,8 +14,8 @@ use tracewright::capture::{Capture, Dump, write};
 use tracewright::decode::{Memory, Options, Plan, Session};
 use tracewright::frames::{Framing, Numbering};
 use tracewright::logs::{Recorder, Recording};
+use tracewright::opencsd::{Listing, Shown};
 use tracewright::protocols::registry::AnyProtocol::{self, Ete, Etmv4};
-use tracewright::views::opencsd::{Listing, Shown};
 use tracewright_model::generate::{Recipe, Sets, program};
 use tracewright_model::{Machine, Program, Stimulus};
 

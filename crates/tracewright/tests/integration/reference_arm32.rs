@@ -12,8 +12,8 @@ use tracewright::decode::{Memory, Options, Plan, Session};
 use tracewright::frames::{Framing, Numbering};
 use tracewright::image::Image;
 use tracewright::logs::{Recorder, Recording};
+use tracewright::opencsd::{Listing, Shown};
 use tracewright::protocols::registry::AnyProtocol;
-use tracewright::views::opencsd::{Listing, Shown};
 use tracewright_model::{Machine, Recipe, Sets, Stimulus, generate};
 use tracewright_testing::tool;
 

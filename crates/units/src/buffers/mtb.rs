@@ -12,66 +12,39 @@
 //! assert_eq!(mtb.registers()[0], ("POSITION", 0x10));
 //! ```
 
+use tracewright_base::registers;
+
 use super::ring::ring;
-use crate::register::{Access, Register, field};
+use crate::register::{Register, RegisterRow};
 use crate::values::Values;
 
 const YES: &[(u64, &str)] = &[(0, "no"), (1, "yes")];
 
 /// The registers. (Arm DDI 0486, 3.2)
-pub static REGISTERS: &[Register<()>] = &[
-    row(
-        "POSITION",
-        &["MTB_POSITION"],
-        "where the next packet goes",
-        0x000,
-        Access::ReadWrite,
-        &[
-            field("POINTER", 31, 3, "offset from BASE, shifted right by 3", &[]),
-            field("WRAP", 2, 2, "the buffer has wrapped", YES),
-        ],
-    ),
-    row(
-        "MASTER",
-        &["MTB_MASTER"],
-        "control",
-        0x004,
-        Access::ReadWrite,
-        &[
-            field("EN", 31, 31, "tracing", YES),
-            field("HALTREQ", 9, 9, "halt request to the core", YES),
-            field("RAMPRIV", 8, 8, "SRAM for privileged accesses only", YES),
-            field("SFRWPRIV", 7, 7, "registers for privileged writes only", YES),
-            field("TSTOPEN", 6, 6, "TSTOP stops tracing", YES),
-            field("TSTARTEN", 5, 5, "TSTART starts tracing", YES),
-            field("MASK", 4, 0, "log2 of the size of the buffer in bytes, minus 4", &[]),
-        ],
-    ),
-    row(
-        "FLOW",
-        &["MTB_FLOW"],
-        "what happens at the watermark",
-        0x008,
-        Access::ReadWrite,
-        &[
-            field("WATERMARK", 31, 3, "POINTER at which it happens", &[]),
-            field("AUTOHALT", 1, 1, "the core is halted", YES),
-            field("AUTOSTOP", 0, 0, "tracing stops", YES),
-        ],
-    ),
-    row("BASE", &["MTB_BASE"], "address of the SRAM", 0x00c, Access::ReadOnly, &[]),
-];
+pub static REGISTERS: &[Register<()>] = registers! { row:
+    POSITION | MTB_POSITION 0x000 RW "where the next packet goes" "DDI 0486, 3.2" {
+        POINTER[31:3] "offset from BASE, shifted right by 3";
+        WRAP[2] "the buffer has wrapped" YES;
+    },
+    MASTER | MTB_MASTER 0x004 RW "control" "DDI 0486, 3.2" {
+        EN[31] "tracing" YES;
+        HALTREQ[9] "halt request to the core" YES;
+        RAMPRIV[8] "SRAM for privileged accesses only" YES;
+        SFRWPRIV[7] "registers for privileged writes only" YES;
+        TSTOPEN[6] "TSTOP stops tracing" YES;
+        TSTARTEN[5] "TSTART starts tracing" YES;
+        MASK[4:0] "log2 of the size of the buffer in bytes, minus 4";
+    },
+    FLOW | MTB_FLOW 0x008 RW "what happens at the watermark" "DDI 0486, 3.2" {
+        WATERMARK[31:3] "POINTER at which it happens";
+        AUTOHALT[1] "the core is halted" YES;
+        AUTOSTOP[0] "tracing stops" YES;
+    },
+    BASE | MTB_BASE 0x00c RO "address of the SRAM" "DDI 0486, 3.2",
+};
 
-const fn row(
-    name: &'static str,
-    aliases: &'static [&'static str],
-    about: &'static str,
-    offset: u16,
-    access: Access,
-    fields: &'static [tracewright_base::Field],
-) -> Register<()> {
-    let (offset, section) = (Some(offset), "DDI 0486, 3.2");
-    Register { name, aliases, about, offset, bits: 32, access, versions: (), fields, section }
+const fn row(row: RegisterRow) -> Register<()> {
+    Register::of(row, ())
 }
 
 /// The state in sentences.

@@ -3,6 +3,40 @@
 //!
 //! What ETMv3.5 adds is from later issues of the specification and from public drivers.
 
+/// A [`Kind`]: a row of [`registers!`](tracewright_base::registers) with its [`AccessRule`] in place
+/// of the access, and the first version that has it before the description. Each field begins with
+/// the first version that has it, and the last one where there is one: `V1_0-V1_3:`.
+macro_rules! kind {
+    (@rule RW) => { AccessRule::Always(Access::ReadWrite) };
+    (@rule RO) => { AccessRule::Always(Access::ReadOnly) };
+    (@rule WO) => { AccessRule::Always(Access::WriteOnly) };
+    (@rule $rule:ident) => { AccessRule::$rule };
+    (@field $constant:ident) => { $constant };
+    (@field $first:ident $(- $last:ident)? : $($field:tt)*) => {
+        since(Version::$first, ::tracewright_base::field! { $($field)* })$(.until(Version::$last))?
+    };
+    ($name:tt $(| $alias:tt)* $offset:literal $rule:ident $first:ident $about:tt $section:tt {
+        $($since:ident $(
+            $(- $last:ident)? : $field:tt [$high:literal $(: $low:literal)?] $what:tt $($words:ident)?
+            $({ $($value:literal $word:literal),* $(,)? })?
+        )?);* $(;)?
+    }) => {
+        Kind::one(
+            ::tracewright_base::register! { row: $name $(| $alias)* $offset RW $about $section },
+            kind!(@rule $rule),
+            Version::$first,
+            &[$(kind! { @field $since $(
+                $(- $last)? : $field [$high $(: $low)?] $what $($words)?
+                $({ $($value $word),* })?
+            )? }),*],
+        )
+    };
+}
+
+const fn row(row: RegisterRow) -> RegisterRow {
+    row
+}
+
 mod comparators;
 mod control;
 mod derived;
@@ -10,7 +44,7 @@ mod filters;
 mod management;
 
 use super::version::{Version, Versions};
-use crate::register::{Access, Field, Register};
+use crate::register::{Access, Field, Register, RegisterRow};
 
 pub use comparators::{ACCESS_TYPE, DATA_MASK, DATA_VALUE};
 pub use control::{
@@ -52,18 +86,8 @@ pub struct VersionedField {
 }
 
 /// A field from `first` on.
-pub(super) const fn since(
-    first: Version,
-    name: &'static str,
-    high: u8,
-    low: u8,
-    about: &'static str,
-    values: &'static [(u64, &'static str)],
-) -> VersionedField {
-    VersionedField {
-        field: Field { name, high, low, about, values },
-        versions: Versions::from(first),
-    }
+const fn since(first: Version, field: Field) -> VersionedField {
+    VersionedField { field, versions: Versions::from(first) }
 }
 
 impl VersionedField {
@@ -135,28 +159,17 @@ pub enum AfterReset {
 }
 
 impl Kind {
-    /// A register of which there is one.
-    pub(super) const fn one(
-        name: &'static str,
-        number: u16,
+    /// A register of which there is one, from `first` on.
+    const fn one(
+        row: RegisterRow,
         rule: AccessRule,
         first: Version,
-        about: &'static str,
-        section: &'static str,
         versioned: &'static [VersionedField],
     ) -> Kind {
+        let access = rule.access(Version::V3_5, true, false);
+        let row = RegisterRow { access, ..row };
         Kind {
-            register: Register {
-                name,
-                aliases: &[],
-                about,
-                offset: Some(number * 4),
-                bits: 32,
-                access: rule.access(Version::V3_5, true, false),
-                versions: Versions::from(first),
-                fields: &[],
-                section,
-            },
+            register: Register::of(row, Versions::from(first)),
             count: 1,
             first_name: 1,
             stride: 1,
@@ -166,11 +179,6 @@ impl Kind {
             state: None,
             later_issue: false,
         }
-    }
-
-    pub(super) const fn named(mut self, aliases: &'static [&'static str]) -> Kind {
-        self.register.aliases = aliases;
-        self
     }
 
     pub(super) const fn several(self, count: u8, stride: u8) -> Kind {

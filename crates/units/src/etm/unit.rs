@@ -1,5 +1,7 @@
 //! An ETM as one of the units of the catalogue.
 
+use tracewright_base::fields;
+
 use super::etm_unit::Etm;
 use super::event::Event;
 use super::presets::{PRESETS, Preset};
@@ -11,7 +13,7 @@ use super::{explain, lint, permission, program, sequence, topology};
 use crate::finding::Finding;
 use crate::group::Group;
 use crate::program::{BusAccess, Program};
-use crate::register::{Access, Field, field};
+use crate::register::{Access, Field};
 use crate::request::{Refusal, Request};
 use crate::unit::Unit;
 use crate::unit::View;
@@ -185,27 +187,18 @@ fn watchpoints(unit: &Resources) -> Vec<View> {
     (0..count).flat_map(registers).collect()
 }
 
-const COMPARED: &[Field] = &[field("COMP", 31, 0, "address", &[])];
-const MASK: &[Field] = &[field("MASK", 4, 0, "number of low bits", &[])];
-const FUNCTION: &[Field] = &[
-    field("MATCHED", 24, 24, "the comparator has matched", &[(0, "no"), (1, "yes")]),
-    field("DATAVMATCH", 8, 8, "data values are compared", &[(0, "no"), (1, "yes")]),
-    field("CYCMATCH", 7, 7, "cycles are compared", &[(0, "no"), (1, "yes")]),
-    field("EMITRANGE", 5, 5, "data address packets", &[(0, "no"), (1, "yes")]),
-    field(
-        "FUNCTION",
-        3,
-        0,
-        "function",
-        &[
-            (0, "disabled"),
-            (8, "executed address, for the ETM"),
-            (9, "read, for the ETM"),
-            (10, "write, for the ETM"),
-            (11, "read or write, for the ETM"),
-        ],
-    ),
-];
+const COMPARED: &[Field] = fields! { COMP[31:0] "address" };
+const MASK: &[Field] = fields! { MASK[4:0] "number of low bits" };
+const FUNCTION: &[Field] = fields! {
+    MATCHED[24] "the comparator has matched" {0 "no", 1 "yes"};
+    DATAVMATCH[8] "data values are compared" {0 "no", 1 "yes"};
+    CYCMATCH[7] "cycles are compared" {0 "no", 1 "yes"};
+    EMITRANGE[5] "data address packets" {0 "no", 1 "yes"};
+    FUNCTION[3:0] "function" {
+        0 "disabled", 8 "executed address, for the ETM", 9 "read, for the ETM",
+        10 "write, for the ETM", 11 "read or write, for the ETM",
+    };
+};
 
 /// The resources in words, one group a line.
 fn about(unit: &Resources) -> Vec<String> {

@@ -1,108 +1,76 @@
 //! Registers of a PTM whose fields differ from those of an ETMv3.5, and the numbers of all. (IHI
 //! 0035, "Register descriptions")
 
-use tracewright_base::Field;
+use tracewright_base::{Field, fields};
 
 const NO_YES: &[(u64, &str)] = &[(0, "no"), (1, "yes")];
 
-const fn bit(name: &'static str, at: u8, about: &'static str) -> Field {
-    Field { name, high: at, low: at, about, values: NO_YES }
-}
-
-const fn bits(name: &'static str, high: u8, low: u8, about: &'static str) -> Field {
-    Field { name, high, low, about, values: &[] }
-}
-
 /// The fields of ETMCR.
-pub const CONTROL: &[Field] = &[
-    bit("VMID trace enable", 30, "the virtual machine identifier is traced (PFTv1.1)"),
-    bit("Return stack enable", 29, "returns that the return stack predicts are atoms"),
-    bit("Timestamp enable", 28, "timestamps are traced"),
-    bits("Processor select", 27, 25, "the processor that a shared unit traces"),
-    bit("Instrumentation resources", 24, "only privileged code may change the resources"),
-    Field {
-        name: "ContextIDSize",
-        high: 15,
-        low: 14,
-        about: "bytes of CONTEXTIDR that are traced",
-        values: &[(0, "nothing"), (1, "1 byte"), (2, "2 bytes"), (3, "4 bytes")],
-    },
-    bit("CycleAccurate", 12, "packets have cycle counts"),
-    bit("Programming bit", 10, "the unit is being programmed and traces nothing"),
-    bit("Debug request control", 9, "the trigger stops the processor"),
-    bit("Branch broadcast", 8, "direct branches have branch address packets as well"),
-    bit("Stall processor", 7, "the processor stalls to avoid an overflow"),
-    bit("Power down", 0, "the unit is powered down"),
-];
+pub const CONTROL: &[Field] = fields! {
+    "VMID trace enable"[30] "the virtual machine identifier is traced (PFTv1.1)" NO_YES;
+    "Return stack enable"[29] "returns that the return stack predicts are atoms" NO_YES;
+    "Timestamp enable"[28] "timestamps are traced" NO_YES;
+    "Processor select"[27:25] "the processor that a shared unit traces";
+    "Instrumentation resources"[24] "only privileged code may change the resources" NO_YES;
+    ContextIDSize[15:14] "bytes of CONTEXTIDR that are traced" {
+        0 "nothing", 1 "1 byte", 2 "2 bytes", 3 "4 bytes",
+    };
+    CycleAccurate[12] "packets have cycle counts" NO_YES;
+    "Programming bit"[10] "the unit is being programmed and traces nothing" NO_YES;
+    "Debug request control"[9] "the trigger stops the processor" NO_YES;
+    "Branch broadcast"[8] "direct branches have branch address packets as well" NO_YES;
+    "Stall processor"[7] "the processor stalls to avoid an overflow" NO_YES;
+    "Power down"[0] "the unit is powered down" NO_YES;
+};
 
 /// The fields of ETMCCER.
-pub const EXTENSION: &[Field] = &[
-    Field {
-        name: "Timestamp size",
-        high: 29,
-        low: 29,
-        about: "width of a timestamp (PFTv1.1)",
-        values: &[(0, "48 bits"), (1, "64 bits")],
-    },
-    Field {
-        name: "Timestamp encoding",
-        high: 28,
-        low: 28,
-        about: "encoding of a timestamp (PFTv1.1)",
-        values: &[(0, "Gray code"), (1, "binary")],
-    },
-    bit("Reduced function counter", 27, "counter 1 only counts down and reloads"),
-    bit("Virtualization Extensions", 26, "the unit supports Hyp mode and VMID"),
-    bit("Barrier timestamps", 25, "DMB and DSB have timestamps"),
-    bit("Barrier waypoints", 24, "DMB and DSB are waypoints"),
-    bit("Return stack implemented", 23, "the unit has a return stack"),
-    bit("Timestamping implemented", 22, "the unit supports timestamps"),
-    bit("EmbeddedICE behaviour", 21, "ETMEIBCR is implemented"),
-    bit("EmbeddedICE start/stop", 20, "EmbeddedICE inputs can start and stop tracing"),
-    bits("EmbeddedICE inputs", 19, 16, "number of inputs"),
-    bits("Instrumentation resources", 15, 13, "number of resources"),
-    bit("No data comparisons", 12, "data addresses are not compared"),
-    bit("Registers readable", 11, "all registers can be read"),
-    bits("Extended external inputs", 10, 3, "width of the bus"),
-    bits("External input selectors", 2, 0, "number of selectors"),
-];
+pub const EXTENSION: &[Field] = fields! {
+    "Timestamp size"[29] "width of a timestamp (PFTv1.1)" {0 "48 bits", 1 "64 bits"};
+    "Timestamp encoding"[28] "encoding of a timestamp (PFTv1.1)" {0 "Gray code", 1 "binary"};
+    "Reduced function counter"[27] "counter 1 only counts down and reloads" NO_YES;
+    "Virtualization Extensions"[26] "the unit supports Hyp mode and VMID" NO_YES;
+    "Barrier timestamps"[25] "DMB and DSB have timestamps" NO_YES;
+    "Barrier waypoints"[24] "DMB and DSB are waypoints" NO_YES;
+    "Return stack implemented"[23] "the unit has a return stack" NO_YES;
+    "Timestamping implemented"[22] "the unit supports timestamps" NO_YES;
+    "EmbeddedICE behaviour"[21] "ETMEIBCR is implemented" NO_YES;
+    "EmbeddedICE start/stop"[20] "EmbeddedICE inputs can start and stop tracing" NO_YES;
+    "EmbeddedICE inputs"[19:16] "number of inputs";
+    "Instrumentation resources"[15:13] "number of resources";
+    "No data comparisons"[12] "data addresses are not compared" NO_YES;
+    "Registers readable"[11] "all registers can be read" NO_YES;
+    "Extended external inputs"[10:3] "width of the bus";
+    "External input selectors"[2:0] "number of selectors";
+};
 
 /// The fields of ETMIDR.
-pub const IDENTIFICATION: &[Field] = &[
-    Field {
-        name: "Implementer",
-        high: 31,
-        low: 24,
-        about: "designer of the unit",
-        values: &[(0x41, "Arm"), (0x4d, "Freescale"), (0x51, "Qualcomm"), (0x69, "Intel")],
-    },
-    bit("Branch encoding", 20, "the alternative encoding of addresses"),
-    bit("Security Extensions", 19, "the processor has the Security Extensions"),
-    bit("32-bit Thumb", 18, "a 32-bit T32 instruction is one instruction"),
-    bits("Processor class", 15, 12, "15: the processor's registers identify it"),
-    Field {
-        name: "Major version",
-        high: 11,
-        low: 8,
-        about: "of the architecture",
-        values: &[(3, "PFTv1")],
-    },
-    bits("Minor version", 7, 4, "of the architecture"),
-    bits("Revision", 3, 0, "of the implementation"),
-];
+pub const IDENTIFICATION: &[Field] = fields! {
+    Implementer[31:24] "designer of the unit" {
+        0x41 "Arm", 0x4d "Freescale", 0x51 "Qualcomm", 0x69 "Intel",
+    };
+    "Branch encoding"[20] "the alternative encoding of addresses" NO_YES;
+    "Security Extensions"[19] "the processor has the Security Extensions" NO_YES;
+    "32-bit Thumb"[18] "a 32-bit T32 instruction is one instruction" NO_YES;
+    "Processor class"[15:12] "15: the processor's registers identify it";
+    "Major version"[11:8] "of the architecture" {3 "PFTv1"};
+    "Minor version"[7:4] "of the architecture";
+    Revision[3:0] "of the implementation";
+};
 
 /// The fields of ETMTRACEIDR.
-pub const TRACE_ID: &[Field] = &[bits("Trace ID", 6, 0, "0x01 to 0x6f for a trace source")];
+pub const TRACE_ID: &[Field] = fields! {
+    "Trace ID"[6:0] "0x01 to 0x6f for a trace source";
+};
 
 /// The fields of ETMSCR.
-pub const SYSTEM: &[Field] = &[
-    bits("Cores", 14, 12, "cores that share the unit, less 1"),
-    bit("Port mode supported", 11, "the port mode that is selected is supported"),
-    bit("Port size supported", 10, "the port size that is selected is supported"),
-    bit("Maximum port size 3", 9, "top bit of the largest port size"),
-    bit("FIFOFULL", 8, "the system supports stalling"),
-    bits("Maximum port size", 2, 0, "low bits of the largest port size"),
-];
+pub const SYSTEM: &[Field] = fields! {
+    Cores[14:12] "cores that share the unit, less 1";
+    "Port mode supported"[11] "the port mode that is selected is supported" NO_YES;
+    "Port size supported"[10] "the port size that is selected is supported" NO_YES;
+    "Maximum port size 3"[9] "top bit of the largest port size" NO_YES;
+    FIFOFULL[8] "the system supports stalling" NO_YES;
+    "Maximum port size"[2:0] "low bits of the largest port size";
+};
 
 /// First and last numbers of the registers that a PTM has.
 const NUMBERS: &[(u16, u16)] = &[

@@ -1,12 +1,10 @@
 //! Formatter frames, the data of each trace ID in them, and the events between them.
 
 mod json;
-mod opencsd;
 mod part;
 mod text;
 
 pub use json::Json;
-pub use opencsd::Opencsd;
 pub use part::Part;
 pub use text::Text;
 

@@ -4,7 +4,7 @@ use super::{Finding, Tree, lines_with};
 use crate::tidy::tree::{File, lines};
 
 /// The published crates, lowest layer first. A crate depends only on crates of lower layers.
-const LAYERS: [&[&str]; 15] = [
+const LAYERS: [&[&str]; 16] = [
     &["base", "scan"],
     &["isa", "frames"],
     &["units"],
@@ -17,6 +17,7 @@ const LAYERS: [&[&str]; 15] = [
     &["index"],
     &["export"],
     &["views"],
+    &["opencsd"],
     &["tracewright"],
     &["columns"],
     &["cli"],

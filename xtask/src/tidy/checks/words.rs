@@ -72,7 +72,7 @@ const ALLOWED: &[(&str, Where, &str)] = &[
     ("realm", Where::File("crates/image/src/image.rs"), ARM_REALM),
     ("realm", Where::File("crates/image/src/space.rs"), ARM_REALM),
     ("realm", Where::File("crates/index/src/bytes.rs"), ARM_REALM),
-    ("realm", Where::File("crates/opencsd-abi/src/"), ARM_REALM),
+    ("realm", Where::File("crates/opencsd/src/"), ARM_REALM),
     ("realm", Where::File("crates/protocols/src/etmv4/"), ARM_REALM),
     ("realm", Where::File("crates/units/src/"), ARM_REALM),
     ("realm", Where::File("crates/views/src/"), ARM_REALM),

@@ -8,9 +8,10 @@ use tracewright::Listener;
 use tracewright::decode::input::{self, Input as Bytes, Known, Parts};
 use tracewright::decode::parallel::Work;
 use tracewright::decode::{CommittedListener, Fork, Jobs, Merge, Merging, Tally, parallel};
+use tracewright::opencsd;
 use tracewright::views::json::{self, Object};
 use tracewright::views::sinks::{Bitmap, Checksum, Count, Coverage, Edges, RangeChecksum};
-use tracewright::views::{opencsd, text};
+use tracewright::views::text;
 
 use crate::args::{BenchArgs, BenchFormat, BenchSink};
 use crate::fail::Fail;

@@ -1,6 +1,8 @@
 //! The registers of a TMC and of an ETB, as far as they describe the buffer.
 
-use crate::register::{Access, Register, field};
+use tracewright_base::registers;
+
+use crate::register::{Register, RegisterRow};
 
 /// The devices that have a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,136 +18,65 @@ pub enum FeatureTmc {
 const YES: &[(u64, &str)] = &[(0, "no"), (1, "yes")];
 
 /// The registers, by offset. (Arm DDI 0461, 3.3; DDI 0480, 3.10)
-pub static REGISTERS: &[Register<FeatureTmc>] = &[
-    row("RSZ", &["RDP"], "size of the memory, in 32-bit words", 0x004, RO, FeatureTmc::All, &[]),
-    row(
-        "STS",
-        &[],
-        "status",
-        0x00c,
-        RO,
-        FeatureTmc::All,
-        &[
-            field("MemErr", 5, 5, "write error of the memory (ETR)", YES),
-            field("Empty", 4, 4, "no trace in the buffer", YES),
-            field("FtEmpty", 3, 3, "no trace in the formatter", YES),
-            field("TMCReady", 2, 2, "stopped and flushed (ETB: AcqComp)", YES),
-            field("Triggered", 1, 1, "the trigger and its delay have passed", YES),
-            field("Full", 0, 0, "the buffer has wrapped", YES),
-        ],
-    ),
-    row("RRD", &[], "read data", 0x010, RO, FeatureTmc::All, &[]),
-    row("RRP", &[], "read pointer: bytes (ETB: words)", 0x014, RW, FeatureTmc::All, &[]),
-    row("RWP", &[], "write pointer: bytes (ETB: words)", 0x018, RW, FeatureTmc::All, &[]),
-    row("TRG", &[], "words to store after a trigger", 0x01c, RW, FeatureTmc::All, &[]),
-    row(
-        "CTL",
-        &[],
-        "control",
-        0x020,
-        RW,
-        FeatureTmc::All,
-        &[field("TraceCaptEn", 0, 0, "capture enabled", YES)],
-    ),
-    row(
-        "MODE",
-        &[],
-        "mode",
-        0x028,
-        RW,
-        FeatureTmc::Tmc,
-        &[
-            field("StallOnStop", 4, 4, "stall instead of discard", YES),
-            field(
-                "MODE",
-                1,
-                0,
-                "mode",
-                &[(0, "circular buffer"), (1, "software FIFO"), (2, "hardware FIFO")],
-            ),
-        ],
-    ),
-    row("LBUFLEVEL", &[], "largest fill level, in words", 0x02c, RO, FeatureTmc::Tmc, &[]),
-    row("CBUFLEVEL", &[], "fill level, in words", 0x030, RO, FeatureTmc::Tmc, &[]),
-    row("BUFWM", &[], "free words at which FULL is driven", 0x034, RW, FeatureTmc::Tmc, &[]),
-    row("RRPHI", &[], "read pointer, bits [63:32]", 0x038, RW, FeatureTmc::Etr, &[]),
-    row("RWPHI", &[], "write pointer, bits [63:32]", 0x03c, RW, FeatureTmc::Etr, &[]),
-    row(
-        "AXICTL",
-        &[],
-        "bus attributes",
-        0x110,
-        RW,
-        FeatureTmc::Etr,
-        &[field("ScatterGatherMode", 7, 7, "memory", &[(0, "one block"), (1, "list of pages")])],
-    ),
-    row(
-        "DBALO",
-        &[],
-        "start of the buffer or its list, bits [31:0]",
-        0x118,
-        RW,
-        FeatureTmc::Etr,
-        &[],
-    ),
-    row(
-        "DBAHI",
-        &[],
-        "start of the buffer or its list, bits [63:32]",
-        0x11c,
-        RW,
-        FeatureTmc::Etr,
-        &[],
-    ),
-    row(
-        "FFSR",
-        &[],
-        "formatter status",
-        0x300,
-        RO,
-        FeatureTmc::All,
-        &[
-            field("FtStopped", 1, 1, "the formatter has stopped", YES),
-            field("FlInProg", 0, 0, "a flush is in progress", YES),
-        ],
-    ),
-    row(
-        "FFCR",
-        &[],
-        "formatter control",
-        0x304,
-        RW,
-        FeatureTmc::All,
-        &[
-            field("StopOnTrigEvt", 13, 13, "stop on a trigger event", YES),
-            field("StopOnFl", 12, 12, "stop after a flush", YES),
-            field("TrigOnFl", 10, 10, "mark a flush as a trigger", YES),
-            field("TrigOnTrigEvt", 9, 9, "mark a trigger event", YES),
-            field("TrigOnTrigIn", 8, 8, "mark the trigger input", YES),
-            field("FlushMan", 6, 6, "manual flush", YES),
-            field("FOnTrigEvt", 5, 5, "flush on a trigger event", YES),
-            field("FOnFlIn", 4, 4, "flush on the flush input", YES),
-            field("EnTI", 1, 1, "triggers in the frames (ETB: EnFCont)", YES),
-            field("EnFt", 0, 0, "formatter enabled (ETB: EnFTC)", YES),
-        ],
-    ),
-    row("PSCR", &[], "frames between synchronisation packets", 0x308, RW, FeatureTmc::Tmc, &[]),
-];
+pub static REGISTERS: &[Register<FeatureTmc>] = registers! { row:
+    RSZ | RDP 0x004 RO "size of the memory, in 32-bit words" "DDI 0461, 3.3",
+    STS 0x00c RO "status" "DDI 0461, 3.3" {
+        MemErr[5] "write error of the memory (ETR)" YES;
+        Empty[4] "no trace in the buffer" YES;
+        FtEmpty[3] "no trace in the formatter" YES;
+        TMCReady[2] "stopped and flushed (ETB: AcqComp)" YES;
+        Triggered[1] "the trigger and its delay have passed" YES;
+        Full[0] "the buffer has wrapped" YES;
+    },
+    RRD 0x010 RO "read data" "DDI 0461, 3.3",
+    RRP 0x014 RW "read pointer: bytes (ETB: words)" "DDI 0461, 3.3",
+    RWP 0x018 RW "write pointer: bytes (ETB: words)" "DDI 0461, 3.3",
+    TRG 0x01c RW "words to store after a trigger" "DDI 0461, 3.3",
+    CTL 0x020 RW "control" "DDI 0461, 3.3" { TraceCaptEn[0] "capture enabled" YES; },
+    MODE 0x028 RW "mode" "DDI 0461, 3.3" {
+        StallOnStop[4] "stall instead of discard" YES;
+        MODE[1:0] "mode" {0 "circular buffer", 1 "software FIFO", 2 "hardware FIFO"};
+    }.only(FeatureTmc::Tmc),
+    LBUFLEVEL 0x02c RO "largest fill level, in words" "DDI 0461, 3.3".only(FeatureTmc::Tmc),
+    CBUFLEVEL 0x030 RO "fill level, in words" "DDI 0461, 3.3".only(FeatureTmc::Tmc),
+    BUFWM 0x034 RW "free words at which FULL is driven" "DDI 0461, 3.3".only(FeatureTmc::Tmc),
+    RRPHI 0x038 RW "read pointer, bits [63:32]" "DDI 0461, 3.3".only(FeatureTmc::Etr),
+    RWPHI 0x03c RW "write pointer, bits [63:32]" "DDI 0461, 3.3".only(FeatureTmc::Etr),
+    AXICTL 0x110 RW "bus attributes" "DDI 0461, 3.3" {
+        ScatterGatherMode[7] "memory" {0 "one block", 1 "list of pages"};
+    }.only(FeatureTmc::Etr),
+    DBALO 0x118 RW "start of the buffer or its list, bits [31:0]"
+        "DDI 0461, 3.3".only(FeatureTmc::Etr),
+    DBAHI 0x11c RW "start of the buffer or its list, bits [63:32]"
+        "DDI 0461, 3.3".only(FeatureTmc::Etr),
+    FFSR 0x300 RO "formatter status" "DDI 0461, 3.3" {
+        FtStopped[1] "the formatter has stopped" YES;
+        FlInProg[0] "a flush is in progress" YES;
+    },
+    FFCR 0x304 RW "formatter control" "DDI 0461, 3.3" {
+        StopOnTrigEvt[13] "stop on a trigger event" YES;
+        StopOnFl[12] "stop after a flush" YES;
+        TrigOnFl[10] "mark a flush as a trigger" YES;
+        TrigOnTrigEvt[9] "mark a trigger event" YES;
+        TrigOnTrigIn[8] "mark the trigger input" YES;
+        FlushMan[6] "manual flush" YES;
+        FOnTrigEvt[5] "flush on a trigger event" YES;
+        FOnFlIn[4] "flush on the flush input" YES;
+        EnTI[1] "triggers in the frames (ETB: EnFCont)" YES;
+        EnFt[0] "formatter enabled (ETB: EnFTC)" YES;
+    },
+    PSCR 0x308 RW "frames between synchronisation packets" "DDI 0461, 3.3".only(FeatureTmc::Tmc),
+};
 
-const RO: Access = Access::ReadOnly;
-const RW: Access = Access::ReadWrite;
+const fn row(row: RegisterRow) -> Register<FeatureTmc> {
+    Register::of(row, FeatureTmc::All)
+}
 
-const fn row(
-    name: &'static str,
-    aliases: &'static [&'static str],
-    about: &'static str,
-    offset: u16,
-    access: Access,
-    versions: FeatureTmc,
-    fields: &'static [tracewright_base::Field],
-) -> Register<FeatureTmc> {
-    let (offset, section) = (Some(offset), "DDI 0461, 3.3");
-    Register { name, aliases, about, offset, bits: 32, access, versions, fields, section }
+impl Register<FeatureTmc> {
+    const fn only(mut self, versions: FeatureTmc) -> Self {
+        self.versions = versions;
+        self
+    }
 }
 
 #[cfg(test)]

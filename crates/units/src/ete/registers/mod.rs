@@ -13,7 +13,7 @@ mod view;
 use tracewright_base::Field;
 
 pub use crate::register::Access;
-use crate::register::Register;
+use crate::register::{Register, RegisterRow};
 
 /// The versions of the architecture in which a register exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -189,32 +189,16 @@ const YES: &[(u64, &str)] = &[(0, "no"), (1, "yes")];
 /// Values of the type of a resource event.
 const TYPES: &[(u64, &str)] = &[(0, "a resource selector"), (1, "a pair of resource selectors")];
 
-/// A 32-bit register without a number, in every version, that software saves.
-const fn row(
-    name: &'static str,
-    offset: u16,
-    about: &'static str,
-    fields: &'static [Field],
-    section: &'static str,
-) -> Row {
+/// A 32-bit register without a number, in every version, that software saves if it can write it.
+const fn row(row: RegisterRow) -> Row {
     Row {
-        register: Register {
-            name,
-            aliases: &[],
-            about,
-            offset: Some(offset),
-            bits: 32,
-            access: Access::ReadWrite,
-            versions: Versions::ALL,
-            fields,
-            section,
-        },
+        saved: matches!(row.access, Access::ReadWrite),
+        register: Register::of(row, Versions::ALL),
         etmv4_fields: None,
         first: 0,
         count: 1,
         stride: 0,
         ones: 0,
-        saved: true,
     }
 }
 
@@ -239,12 +223,6 @@ impl Row {
         self
     }
 
-    const fn access(mut self, access: Access) -> Row {
-        self.register.access = access;
-        self.saved = false;
-        self
-    }
-
     const fn unsaved(mut self) -> Row {
         self.saved = false;
         self
@@ -252,11 +230,6 @@ impl Row {
 
     const fn ones(mut self, ones: u64) -> Row {
         self.ones = ones;
-        self
-    }
-
-    const fn aliases(mut self, aliases: &'static [&'static str]) -> Row {
-        self.register.aliases = aliases;
         self
     }
 }
