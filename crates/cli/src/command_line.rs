@@ -1,12 +1,13 @@
 //! The command line of this run with other options: the next command that a diagnosis suggests.
 
-use std::env;
 use std::path::Path;
 
 use tracewright::capture::plain;
 use tracewright::decode::Plan;
 use tracewright::decode::detect::cause::Cause;
 use tracewright::frames::Framing;
+
+use crate::arguments;
 
 /// A change of the options.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +24,7 @@ enum Change {
 /// raw trace data.
 pub fn next(plan: &Plan, raw: bool, cause: &Cause) -> Option<String> {
     let changes = changes(plan, raw, cause)?;
-    let arguments = env::args().skip(1).collect();
+    let arguments = arguments::texts();
     Some(command(&changed(arguments, &changes)))
 }
 
@@ -35,14 +36,14 @@ pub fn itm(input: &Path) -> String {
 /// This command without the protocol, so that it is detected.
 pub fn without_protocol() -> String {
     let drop = Change::Drop("--protocol", String::new());
-    command(&changed(env::args().skip(1).collect(), &[drop]))
+    command(&changed(arguments::texts(), &[drop]))
 }
 
 /// This command with only the protocol `name`.
 pub fn with_protocol(name: &str) -> String {
     let drop = Change::Drop("--protocol", String::new());
     let add = Change::Add("--protocol", name.to_owned());
-    command(&changed(env::args().skip(1).collect(), &[drop, add]))
+    command(&changed(arguments::texts(), &[drop, add]))
 }
 
 fn changes(plan: &Plan, raw: bool, cause: &Cause) -> Option<Vec<Change>> {

@@ -42,7 +42,7 @@ impl Inputs {
     /// list. Standard output is none of them, whatever the verb reads.
     pub fn of_arguments() -> Inputs {
         let mut files = Vec::new();
-        for argument in std::env::args_os().skip(1) {
+        for argument in crate::arguments::all().iter().skip(1) {
             let text = argument.to_string_lossy().into_owned();
             files.push(PathBuf::from(argument));
             let values = text.split_once('=').map(|(_, value)| value.to_owned());

@@ -258,6 +258,45 @@ mod with_tables {
         std::fs::remove_dir_all(&folder).expect("the folder");
     }
 
+    /// The rows of several captures follow each other, each with the path of its capture.
+    #[test]
+    fn several_captures() {
+        let name = format!("tracewright-table-several-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let paths = [capture("etmv4"), capture("etmv3")];
+        let columns = ["--columns", "element,address"];
+        let mut want = vec!["capture,element,address".to_owned()];
+        for path in &paths {
+            let own = text(&[&["table", "ranges", path][..], &columns].concat());
+            want.extend(own.lines().skip(1).map(|line| format!("{path},{line}")));
+        }
+        let both = ["table", "ranges", &paths[0], &paths[1]];
+        let own = text(&[&both[..], &columns].concat());
+        assert_eq!(own.lines().collect::<Vec<_>>(), want);
+        // The limit is that of all rows.
+        let limit = (want.len() - 3).to_string();
+        let limited = text(&[&both[..], &columns, &["--limit", &limit]].concat());
+        assert_eq!(limited.lines().collect::<Vec<_>>(), want[..want.len() - 2]);
+        let list = folder.join("list.txt");
+        std::fs::write(&list, paths.join("\n")).expect("a list");
+        let list = format!("@{}", list.display());
+        assert_eq!(text(&[&["table", "ranges", &list][..], &columns].concat()), own);
+
+        let missing = folder.join("missing").to_string_lossy().into_owned();
+        let three = ["table", "ranges", &paths[0], &missing, &paths[1]];
+        let done = run(&[&three[..], &columns].concat());
+        assert_eq!(done.status.code(), Some(2));
+        let done = run(&[&three[..], &columns, &["--keep-going"]].concat());
+        assert_eq!(done.status.code(), Some(1));
+        assert_eq!(String::from_utf8_lossy(&done.stdout), own);
+        let text = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert!(text.contains("left out") && text.contains("missing"), "{text}");
+        let done = run(&["table", "ranges", &missing, &missing, "--keep-going"]);
+        assert_eq!(done.status.code(), Some(2));
+        std::fs::remove_dir_all(&folder).expect("the folder");
+    }
+
     #[test]
     fn files_by_their_names() {
         let folder = std::env::temp_dir().join(format!("tracewright-table-{}", std::process::id()));

@@ -58,6 +58,28 @@ impl<'a> Batches<'a> {
         Batches { schema, shape, left, most, emit, stopped: left == 0, failed: None }
     }
 
+    /// Whether more rows are wanted.
+    pub(crate) fn wants_more(&self) -> bool {
+        !self.stopped && self.left > 0
+    }
+
+    /// The most rows of a batch.
+    pub(crate) fn most(&self) -> usize {
+        self.most
+    }
+
+    /// The number of rows that may still be added to a batch of `rows`.
+    pub(crate) fn room(&self, rows: usize) -> usize {
+        let left = usize::try_from(self.left).unwrap_or(usize::MAX);
+        self.most.min(left).saturating_sub(rows)
+    }
+
+    /// Passes a batch on that was filled as [`room`](Self::room) allows.
+    pub(crate) fn put_rows(&mut self, arrays: Vec<ArrayRef>, rows: usize) {
+        self.left = self.left.saturating_sub(rows as u64);
+        self.put(arrays, rows);
+    }
+
     fn put(&mut self, arrays: Vec<ArrayRef>, rows: usize) {
         let fields = arrays.into_iter().zip(self.schema.fields());
         let shaped = fields.map(|(array, field)| shaped(array, field.data_type(), self.shape));

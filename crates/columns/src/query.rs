@@ -1,6 +1,8 @@
 //! What is selected of a table, and why a table cannot be read.
 
 use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::{error, fmt, io};
 
 use tracewright::DecodeError;
@@ -29,7 +31,34 @@ pub struct Query {
     pub batch: usize,
     /// Numbers of 64 bits are signed, with the same bits.
     pub signed: bool,
+    /// Ends reading, also where no rows are made.
+    pub stop: Stop,
 }
+
+/// Ends the reading of a table from another thread: its clones are the same.
+#[derive(Clone, Debug, Default)]
+pub struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    /// No more is decoded than what is being decoded.
+    pub fn stop(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether reading ends.
+    pub fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Queries that select the same are equal, whatever ends them.
+impl PartialEq for Stop {
+    fn eq(&self, _: &Stop) -> bool {
+        true
+    }
+}
+
+impl Eq for Stop {}
 
 impl Query {
     /// Rows of a batch, where the query states none: a batch stays in the caches of a processor.

@@ -11,7 +11,7 @@ use tracewright::index::build::{fill, from};
 use tracewright::index::{Index, IndexedBuffer, Position, Segment, Window};
 use tracewright::{DecodeError, Trace};
 
-use crate::query::TableError;
+use crate::query::{Query, TableError};
 
 /// Bytes that are decoded at a time. An index makes windows of the same steps.
 const STEP: u64 = 1 << 12;
@@ -40,15 +40,16 @@ pub(crate) trait Receive<O> {
     fn output(&mut self, output: O) -> bool;
 }
 
-/// Decodes a buffer, in which `window` is selected. The receiver may get what is outside of the
-/// window, too.
+/// Decodes a buffer, in which the window of `query` is selected. The receiver may get what is
+/// outside of the window, too.
 pub(crate) fn buffer<L: Listener + Fork + Send>(
     trace: &Trace,
     plan: &Plan,
-    (window, index): (&Window, Option<&Index>),
+    (query, index): (&Query, Option<&Index>),
     listener: L,
     receive: &mut dyn Receive<L::Output>,
 ) -> Result<Tally, TableError> {
+    let window = &query.window;
     let Some(buffer) = trace.capture().buffers.get(plan.buffer) else {
         return Ok(Tally::default());
     };
@@ -57,7 +58,7 @@ pub(crate) fn buffer<L: Listener + Fork + Send>(
     let own = |index: &&IndexedBuffer| index.name() == buffer.name;
     let index = index.and_then(|index| index.buffers().iter().find(own));
     if let Some(index) = index.filter(|index| !window.is_all() && index.damage().is_none()) {
-        let found = part(&mut session, buffer, (window, index), listener, receive);
+        let found = part(&mut session, buffer, (query, index), listener, receive);
         return found.map_err(|error| failed(error).into());
     }
     receive.begin(Begin::default(), &session);
@@ -66,7 +67,7 @@ pub(crate) fn buffer<L: Listener + Fork + Send>(
     let input = &mut *input::of(buffer);
     parallel::run(&mut session, input, &mut both, trace.jobs(), |(output, counts), _| {
         tally.merge(counts);
-        receive.output(output)
+        !query.stop.is_set() && receive.output(output)
     })
     .map_err(failed)?;
     Ok(tally)
@@ -76,12 +77,12 @@ pub(crate) fn buffer<L: Listener + Fork + Send>(
 fn part<L: Listener + Fork>(
     session: &mut Session,
     buffer: &tracewright::capture::Buffer,
-    (window, index): (&Window, &IndexedBuffer),
+    (query, index): (&Query, &IndexedBuffer),
     mut listener: L,
     receive: &mut dyn Receive<L::Output>,
 ) -> io::Result<Tally> {
     let mut tally = Tally::default();
-    let segments = touched(window, index);
+    let segments = touched(&query.window, index);
     let (first, end) = match (segments, index.is_complete()) {
         // The last segment ends with the buffer.
         (Some((first, last)), true) if last + 1 < index.len() => (first, index.begin(last + 1)),
@@ -117,7 +118,7 @@ fn part<L: Listener + Fork>(
     let (mut reader, mut space) = (from(buffer, at), vec![0; STEP as usize]);
     let mut both = (listener, Merging(Tally::default()));
     let mut wanted = true;
-    while wanted && at < end {
+    while wanted && at < end && !query.stop.is_set() {
         let len = (STEP - at % STEP).min(end - at) as usize;
         let bytes = fill(&mut *reader, space.get_mut(..len).unwrap_or_default())?;
         if bytes.is_empty() {

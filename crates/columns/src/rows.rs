@@ -71,8 +71,10 @@ pub(crate) struct SourceContext {
 pub(crate) struct Shared {
     /// The sources of the trace. Their memory is that of the last element.
     pub(crate) sources: Vec<Source>,
-    /// Names of sources, by the number of the source.
+    /// Names of sources: several may have the same.
     pub(crate) source_names: Dictionary,
+    /// By the number of the source: the number of its name.
+    source_keys: Vec<i32>,
     pub(crate) functions: Dictionary,
     pub(crate) files: Dictionary,
     pub(crate) comms: Dictionary,
@@ -89,15 +91,19 @@ pub(crate) struct Shared {
     images: Vec<Arc<Image>>,
 }
 
+/// How timestamps are converted to nanoseconds, where that is known.
+pub(crate) fn conversion(trace: &Trace) -> Option<TimeConversion> {
+    let linux = trace.capture().linux.as_deref()?;
+    linux.conversion.filter(|_| linux.virtual_counter)
+}
+
 impl Shared {
     pub(crate) fn new(trace: &Trace) -> Shared {
-        let linux = trace.capture().linux.as_deref();
-        let conversion = linux.filter(|linux| linux.virtual_counter).and_then(|l| l.conversion);
+        let conversion = conversion(trace);
         let mut shared =
             Shared { sources: trace.sources().to_vec(), conversion, ..Shared::default() };
-        for source in &shared.sources {
-            shared.source_names.number(&source.name);
-        }
+        let Shared { sources, source_names, source_keys, .. } = &mut shared;
+        source_keys.extend(sources.iter().map(|source| source_names.number(&source.name)));
         shared.contexts.push(SourceContext::default());
         shared
     }
@@ -105,6 +111,11 @@ impl Shared {
     /// The time of `ticks` in nanoseconds, where the clock is known.
     pub(crate) fn nanoseconds(&self, ticks: Option<u64>) -> Option<i64> {
         i64::try_from(self.conversion?.nanoseconds(ticks?)).ok()
+    }
+
+    /// The number of the name of a source.
+    pub(crate) fn source_key(&self, source: u32) -> Option<i32> {
+        self.source_keys.get(source as usize).copied()
     }
 
     pub(crate) fn source(&self, place: &Place) -> Option<&Source> {
@@ -517,7 +528,7 @@ pub(crate) fn read(
                 turn: 0,
                 wants_more: true,
             };
-            let part = (&query.window, index);
+            let part = (query, index);
             tally.merge(read::buffer(trace, plan, part, Events::default(), &mut buffer)?);
             if !rows.end(shared) {
                 break;

@@ -6,7 +6,8 @@ mod common;
 use std::ops::Range;
 
 use tracewright::analysis::stacks::{Begin, Ending, Position, Time, Visitor};
-use tracewright::capture::Bytes;
+use tracewright::capture::{Bytes, TimeConversion};
+use tracewright::decode::Jobs;
 use tracewright::index::{Index, Making, Shape, Window};
 use tracewright::{Trace, VisitFrames};
 use tracewright_columns::{Query, TableError, files, table, tables};
@@ -54,6 +55,24 @@ fn sorted(mut rows: Vec<Row>) -> Vec<Row> {
     rows
 }
 
+fn number(row: &Row, key: &str) -> u64 {
+    row[key].parse().expect("a number")
+}
+
+/// Tables whose rows have a position of one element.
+const PLACED: [&str; 10] = [
+    "elements",
+    "ranges",
+    "gaps",
+    "exceptions",
+    "timestamps",
+    "contexts",
+    "software_writes",
+    "dwt_events",
+    "data_accesses",
+    "range_blocks",
+];
+
 /// A window has the rows of the whole table that are inside of it, however the trace is cut, and
 /// with an index the same.
 #[test]
@@ -62,7 +81,7 @@ fn parts_are_the_whole() {
     for path in captures().iter().step_by(5) {
         let Some(trace) = open(path) else { continue };
         let index = index(&trace);
-        for name in ["elements", "ranges", "gaps", "exceptions"] {
+        for name in PLACED {
             let all = sorted(rows(name, &trace, &Query::default(), None));
             for by in ["element", "offset", "time"] {
                 let value = |row: &Row| row.get(by).and_then(|text| text.parse::<u64>().ok());
@@ -70,9 +89,17 @@ fn parts_are_the_whole() {
                 let mut cuts: Vec<u64> = (0..2).map(|_| random.below(most.max(1))).collect();
                 cuts.extend([0, u64::MAX]);
                 cuts.sort_unstable();
-                // An exception that ends after a window has no end in it.
+                // An exception or context that ends after a window has no end in it, and blocks are
+                // numbered as they occur in it.
                 let comparable = |row: Row| -> Row {
-                    let ends = ["exit_element", "exit_time", "ticks", "inclusive_instructions"];
+                    let ends = [
+                        "exit_element",
+                        "exit_time",
+                        "ticks",
+                        "inclusive_instructions",
+                        "until_element",
+                        "block",
+                    ];
                     row.into_iter().filter(|(key, _)| !ends.contains(&key.as_str())).collect()
                 };
                 // Without a time an element is in no window of time.
@@ -99,6 +126,79 @@ fn parts_are_the_whole() {
             assert!(own == all, "{} {} {}", path.display(), own.len(), all.len());
         }
     }
+}
+
+/// Packets between cuts are those of the whole, and the functions of the parts have as many
+/// instructions as those of the whole: without a symbol, a function has its name where its call is
+/// traced.
+#[test]
+fn parts_of_packets_and_functions_are_the_whole() {
+    let mut random = Random::new(55);
+    let mut sum = 0;
+    for path in captures().iter().step_by(5) {
+        let Some(trace) = open(path) else { continue };
+        let index = index(&trace);
+        let all = rows("packets", &trace, &Query::default(), None);
+        let end = all.iter().filter_map(|row| row["offset"].parse().ok()).max().unwrap_or(1);
+        let mut cuts = vec![0, random.below(end), random.below(end), u64::MAX];
+        cuts.sort_unstable();
+        let instructions =
+            |rows: &[Row]| rows.iter().map(|row| number(row, "instructions")).sum::<u64>();
+        let whole = instructions(&rows("functions", &trace, &Query::default(), None));
+        for index in [None, Some(&index)] {
+            let mut own = parts("packets", &trace, "offset", &cuts, index);
+            let mut want = all.clone();
+            own.sort();
+            want.sort();
+            assert!(own == want, "{} {} {}", path.display(), own.len(), want.len());
+            let own = instructions(&parts("functions", &trace, "offset", &cuts, index));
+            assert_eq!(own, whole, "{} {cuts:?}", path.display());
+        }
+        sum += whole;
+    }
+    assert!(sum > 0);
+}
+
+/// Columns of ranges are the same whether a function, which is made by another way, is among them
+/// or not.
+#[test]
+fn ranges_with_and_without_functions() {
+    let names = table("ranges").expect("a table").columns();
+    let own: Vec<String> = names.iter().map(|column| column.name.to_owned()).collect();
+    let without: Vec<String> = own
+        .iter()
+        .filter(|name| {
+            let other = ["ts", "cpu", "pid", "tid", "comm", "el", "security", "context_id", "vmid"];
+            !other.contains(&name.as_str())
+                && !["function", "file", "line"].contains(&name.as_str())
+        })
+        .cloned()
+        .collect();
+    let mut compared = 0;
+    for path in captures() {
+        let Some(trace) = open(&path) else { continue };
+        for (batch, limit, signed) in [(0, None, false), (7, Some(100), true)] {
+            let of = |columns: &[String]| Query {
+                columns: Some(columns.to_vec()),
+                batch,
+                limit,
+                signed,
+                ..Query::default()
+            };
+            let mut want = rows("ranges", &trace, &of(&own), None);
+            for row in &mut want {
+                row.retain(|name, _| without.contains(name));
+            }
+            for jobs in [1, 3] {
+                let jobs = Jobs { count: jobs, step: 16, chunk: 64..=4096, output: 1 << 10 };
+                let trace = trace.clone().with_jobs(jobs);
+                let own = rows("ranges", &trace, &of(&without), None);
+                assert!(own == want, "{} {batch}", path.display());
+            }
+            compared += want.len();
+        }
+    }
+    assert!(compared > 1000, "{compared}");
 }
 
 #[test]
@@ -250,12 +350,11 @@ impl VisitFrames for Frames {
 
 #[test]
 fn calls_and_functions_sum_up() {
-    let mut compared = 0;
+    let (mut compared, mut timed) = (0, 0);
     for path in captures() {
         let Some(trace) = open(&path) else { continue };
         let calls = rows("calls", &trace, &Query::default(), None);
         let functions = rows("functions", &trace, &Query::default(), None);
-        let number = |row: &Row, key: &str| row[key].parse::<u64>().expect("a number");
         let sum = |rows: &[Row], key: &str| rows.iter().map(|row| number(row, key)).sum::<u64>();
         let frames = trace.frames(&Frames::default).expect("frames");
         let ended: Vec<_> = frames.buffers.iter().flat_map(|own| &own.frames.ended).collect();
@@ -265,6 +364,17 @@ fn calls_and_functions_sum_up() {
             let at =
                 |key: &str| row.get(key).map_or(u64::MAX, |text| text.parse().expect("a number"));
             assert_eq!((at("begin_offset"), at("end_offset")), (*begin, *end));
+        }
+        let mut called = std::collections::BTreeMap::<&str, u64>::new();
+        for row in calls.iter().filter(|row| row.contains_key("inclusive_ticks")) {
+            if let Some(parent) = row.get("parent_id") {
+                *called.entry(parent).or_default() += number(row, "inclusive_ticks");
+            }
+        }
+        for row in calls.iter().filter(|row| row.contains_key("ticks")) {
+            let within = called.get(row["id"].as_str()).copied().unwrap_or(0);
+            assert_eq!(number(row, "ticks") + within, number(row, "inclusive_ticks"), "{row:?}");
+            timed += u64::from(within > 0);
         }
         // The names and sums of the facade, which are those of `functions --format json`.
         let facade = trace.functions().expect("functions");
@@ -295,7 +405,78 @@ fn calls_and_functions_sum_up() {
         assert_eq!(sum(&paths, "calls"), sum(&functions, "calls"), "{}", path.display());
         compared += calls.len();
     }
-    assert!(compared > 1000, "{compared}");
+    assert!(compared > 1000 && timed > 0, "{compared} {timed}");
+}
+
+/// Sources of several buffers may have the same name, as those of a recording of perf have.
+#[test]
+fn tables_of_several_buffers() {
+    let Some(path) = tracewright_testing::shared("captures/simpleperf-etm/perf_etm.data") else {
+        return;
+    };
+    let trace = tracewright::open(path).expect("a capture").partial();
+    let names: Vec<&str> = trace.sources().iter().map(|source| source.name.as_str()).collect();
+    let different: std::collections::BTreeSet<&str> = names.iter().copied().collect();
+    assert!(different.len() < names.len(), "{names:?}");
+    for table in tables().iter().filter(|table| table.is_decoded()) {
+        let all = rows(table.name(), &trace, &all_columns(table.name()), None);
+        for source in all.iter().filter_map(|row| row.get("source")) {
+            assert!(names.contains(&source.as_str()), "{} {source}", table.name());
+        }
+    }
+    // With a function, ranges are made by another way.
+    let columns = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect());
+    let query = |names: &[&str]| Query { columns: columns(names), ..Query::default() };
+    let own = ["buffer", "source", "element", "address", "taken"];
+    let more = [&own[..], &["function"]].concat();
+    let with = rows("ranges", &trace, &query(&more), None);
+    let with: Vec<Row> = with
+        .into_iter()
+        .map(|mut row| {
+            row.remove("function");
+            row
+        })
+        .collect();
+    assert!(!with.is_empty() && with == rows("ranges", &trace, &query(&own), None));
+}
+
+/// A query that is stopped has no more rows than were made until then.
+#[test]
+fn a_query_that_is_stopped() {
+    let trace = open(&captures()[4]).expect("a capture");
+    let query = Query::default();
+    let stop = query.stop.clone();
+    assert!(!rows("ranges", &trace, &query, None).is_empty());
+    stop.stop();
+    assert!(stop.is_set());
+    for name in ["ranges", "elements", "packets", "instructions"] {
+        assert!(rows(name, &trace, &query, None).is_empty(), "{name}");
+        assert!(rows(name, &trace, &query, Some(&index(&trace))).is_empty(), "{name}");
+    }
+}
+
+/// The frequency of timestamps is that of their conversion to nanoseconds.
+#[test]
+fn the_frequency_of_timestamps() {
+    let Some(path) = tracewright_testing::shared("captures/simpleperf-etm/perf_etm.data") else {
+        return;
+    };
+    let mut capture = tracewright::open(path).expect("a capture").capture().clone();
+    for (conversion, want) in [
+        (None, None),
+        // A tick is 10240 / 2^10 nanoseconds.
+        (Some(TimeConversion { shift: 10, multiplier: 10_240, zero: 7 }), Some("100000000")),
+    ] {
+        let linux = capture.linux.as_mut().expect("a recording of perf");
+        (linux.conversion, linux.virtual_counter) = (conversion, true);
+        let trace = Trace::new(capture.clone()).partial();
+        let sources = rows("sources", &trace, &Query::default(), None);
+        let clocks: Vec<_> = sources.iter().map(|row| row.get("clock_hz").cloned()).collect();
+        assert!(
+            !clocks.is_empty() && clocks.iter().all(|own| own.as_deref() == want),
+            "{clocks:?}"
+        );
+    }
 }
 
 /// A join of the two tables of the star layout is the table of ranges.

@@ -42,7 +42,9 @@ impl Built {
 
 /// Builds with the release profile, or the development profile.
 pub(super) fn build(root: &Path, dev: bool) -> Result<Built, String> {
-    let profile: &[&str] = if dev { &[] } else { &["--release"] };
+    // Tables take as long to compile as the rest of the command.
+    let profile: &[&str] =
+        if dev { &[] } else { &["--release", "--features", "tracewright-cli/columns"] };
     let packages = ["tracewright-cli", "tracewright-capi", "tracewright-opencsd-abi"];
     let status = Command::new("cargo")
         .args(["build", "--locked"])

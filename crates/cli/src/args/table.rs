@@ -32,13 +32,21 @@ Examples:
   tracewright table                                   the tables and their columns
   tracewright table gaps CAPTURE                      what is missing or wrong, as CSV
   tracewright table ranges CAPTURE --columns element,address,function --function main
-  tracewright table calls_view CAPTURE -o calls.csv   with addresses in hexadecimal")]
+  tracewright table calls_view CAPTURE -o calls.csv   with addresses in hexadecimal
+  tracewright table functions *.data -o all.parquet   of several captures, with a column `capture`")]
     pub struct TableOptions {
         /// Name of a table; with `_view` at the end, addresses are texts in hexadecimal. Without a
         /// name, the tables are listed.
         pub name: Option<String>,
         #[command(flatten)]
         pub input: InputArgs,
+        /// Further captures: their rows follow, and column `capture` has the path of each; @FILE
+        /// has the path of one in each line.
+        #[arg(value_name = "INPUT|@FILE")]
+        pub more: Vec<PathBuf>,
+        /// Leave out captures that cannot be read, and list them at the end; the exit code is 1.
+        #[arg(long)]
+        pub keep_going: bool,
         /// Only these columns, in this order. Default: all but those on request.
         #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
         pub columns: Option<Vec<String>>,

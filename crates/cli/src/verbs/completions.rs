@@ -22,7 +22,7 @@ pub fn run(shell: Shell) -> Result<bool, Fail> {
 /// The file name in the first argument, without the ending of programs. A name with characters that
 /// a shell interprets is not used.
 fn called_as() -> String {
-    let path = std::env::args_os().next().unwrap_or_default();
+    let path = crate::arguments::all().first().cloned().unwrap_or_default();
     let name = Path::new(&path).file_stem().and_then(|name| name.to_str()).unwrap_or_default();
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.+".contains(c);
     if name.is_empty() || name.starts_with('-') || !name.chars().all(plain) {

@@ -19,20 +19,18 @@ pub use with_columns::run;
 mod with_columns {
     use std::fmt::Write as _;
     use std::fs::{self, OpenOptions};
-    use std::io::{self, BufWriter, IsTerminal};
-    use std::path::Path;
+    use std::io::{self, BufWriter, IsTerminal, Write};
+    use std::path::{Path, PathBuf};
 
-    use tracewright::Trace;
     use tracewright::capture::Replacement;
-    use tracewright::index::Index;
-    use tracewright_columns::files::{self, Format, Written};
+    use tracewright_columns::files::{Format, TableFile, Written};
     use tracewright_columns::{Query, Table, TableError, Type, table, tables};
 
     use super::{Fail, TableArgs};
     use crate::args::TableOptions;
     use crate::index::{self, Selected};
     use crate::input::Input;
-    use crate::inputs::is_standard;
+    use crate::inputs::{is_standard, lists};
     use crate::message;
     use crate::output::Output;
     use crate::report;
@@ -41,24 +39,102 @@ mod with_columns {
         let args = &args.0;
         let Some(name) = &args.name else { return list() };
         let table = table(name).map_err(|error| Fail::text(&error.to_string()))?;
-        let input = Input::open(&args.input, None)?;
-        report::notes(&input);
-        input.readable(args.strict)?;
-        input.decodable()?;
-        // A window of a pipe cannot be selected.
-        Selected::whole(&input, Some(&args.window), false)?;
-        let opened = index::open(&input, &args.window.index)?;
-        index::inputs(&input, &args.window.index).refuse(args.output.as_deref())?;
-        let trace = input.trace.clone().partial().with_jobs(args.threads.jobs());
-        let written = write(args, &table, &trace, &query(args, &input), opened.as_ref())?;
-        if written.rows == 0 {
+        let mut paths = vec![args.input.path().to_owned()];
+        paths.extend(args.more.iter().cloned());
+        let paths = lists(&paths)?;
+        let done = write(args, &table, &paths)?;
+        if done.rows == 0 && done.failed.is_empty() {
             message::line(&format!(
                 "note: table {name} has no rows here; `tracewright info` has what the trace has, and \
                  `tracewright table gaps` what is missing"
             ));
         }
-        let flawed = written.tally.flawed() || !trace.left_out().is_empty();
-        Ok(input.is_unchanged() && !(args.strict && flawed))
+        for fail in &done.failed {
+            message::line(&format!("tracewright: left out: {fail}"));
+        }
+        Ok(done.failed.is_empty() && done.unchanged && !(args.strict && done.flawed))
+    }
+
+    /// What was written.
+    #[derive(Default)]
+    struct Done {
+        rows: u64,
+        /// The inputs did not change while they were read.
+        unchanged: bool,
+        /// Trace is damaged, or sources could not be decoded.
+        flawed: bool,
+        /// The captures that were left out.
+        failed: Vec<Fail>,
+    }
+
+    /// Writes the rows of the captures at `paths` to `out`.
+    fn fill(
+        args: &TableOptions,
+        table: &Table,
+        paths: &[PathBuf],
+        format: Format,
+        mut out: impl Write + Send,
+    ) -> Result<Done, Fail> {
+        let mut file: Option<TableFile<'_>> = None;
+        let mut done = Done { unchanged: true, ..Done::default() };
+        let mut out = Some(&mut out);
+        for path in paths {
+            let input = match open(args, path) {
+                Err(fail) if args.keep_going => {
+                    done.failed.push(fail);
+                    continue;
+                }
+                other => other?,
+            };
+            let opened = index::open(&input, &args.window.index)?;
+            index::inputs(&input, &args.window.index).refuse(args.output.as_deref())?;
+            let trace = input.trace.clone().partial().with_jobs(args.threads.jobs());
+            let query = query(args, &input);
+            let several = paths.len() > 1;
+            let mut own = match (file.take(), out.take()) {
+                (Some(file), _) => file,
+                (None, Some(out)) => TableFile::new((table, &trace), &query, format, several, out)
+                    .map_err(|error| failed(args, error))?,
+                (None, None) => return Ok(done),
+            };
+            let limit = args.limit.map(|limit| limit.saturating_sub(own.rows()));
+            let name = path.to_string_lossy();
+            own.add(&name, &trace, &Query { limit, ..query }, opened.as_ref())
+                .map_err(|error| failed(args, error))?;
+            done.unchanged &= input.is_unchanged();
+            done.flawed |= !trace.left_out().is_empty();
+            file = Some(own);
+        }
+        if let Some(file) = file {
+            let Written { rows, tally } = file.finish().map_err(|error| failed(args, error))?;
+            done.rows = rows;
+            done.flawed |= tally.flawed();
+            return Ok(done);
+        }
+        match done.failed.pop() {
+            Some(fail) => Err(fail),
+            None => Ok(done),
+        }
+    }
+
+    /// Opens the capture at `path`, of which something can be decoded.
+    fn open(args: &TableOptions, path: &Path) -> Result<Input, Fail> {
+        let input = Input::open_other(path, &args.input, None)?;
+        report::notes(&input);
+        input.readable(args.strict)?;
+        input.decodable()?;
+        // A window of a pipe cannot be selected.
+        Selected::whole(&input, Some(&args.window), false)?;
+        Ok(input)
+    }
+
+    /// The error of a table as that of the command.
+    fn failed(args: &TableOptions, error: TableError) -> Fail {
+        match error {
+            TableError::Decode(error) => error.into(),
+            TableError::Write(error) => Fail::write(args.output.as_deref(), &error),
+            other => Fail::text(&other.to_string()),
+        }
     }
 
     fn query(args: &TableOptions, input: &Input) -> Query {
@@ -91,39 +167,26 @@ mod with_columns {
         }
     }
 
-    fn write(
-        args: &TableOptions,
-        table: &Table,
-        trace: &Trace,
-        query: &Query,
-        index: Option<&Index>,
-    ) -> Result<Written, Fail> {
+    /// Writes the table to the output of the options.
+    fn write(args: &TableOptions, table: &Table, paths: &[PathBuf]) -> Result<Done, Fail> {
         let path = args.output.as_deref().filter(|path| !is_standard(path));
         let format = format(args, path)?;
-        let failed = |error: TableError| match error {
-            TableError::Decode(error) => error.into(),
-            TableError::Write(error) => Fail::write(path, &error),
-            other => Fail::text(&other.to_string()),
-        };
         let Some(path) = path else {
             if io::stdout().is_terminal() && format != Format::Csv {
                 return Err(Fail::text("a terminal shows CSV only; name a file with --output"));
             }
-            let out = BufWriter::new(io::stdout());
-            return files::write((table, trace), query, index, format, out).map_err(failed);
+            return fill(args, table, paths, format, BufWriter::new(io::stdout()));
         };
         let unwritten = |error: io::Error| Fail::write(Some(path), &error);
         // A device or a pipe has no other file in its place.
         if fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.is_dir()) {
             let file = OpenOptions::new().write(true).open(path).map_err(unwritten)?;
-            let out = BufWriter::new(file);
-            return files::write((table, trace), query, index, format, out).map_err(failed);
+            return fill(args, table, paths, format, BufWriter::new(file));
         }
         let mut file = Replacement::new(path).map_err(unwritten)?;
-        let out = BufWriter::new(&mut file);
-        let written = files::write((table, trace), query, index, format, out).map_err(failed)?;
+        let done = fill(args, table, paths, format, BufWriter::new(&mut file))?;
         file.finish().map_err(unwritten)?;
-        Ok(written)
+        Ok(done)
     }
 
     /// Lists the tables and their columns.

@@ -9,6 +9,7 @@ use super::{By, Definition, Input};
 use crate::arrays::column;
 use crate::output::{Batches, Column};
 use crate::query::TableError;
+use crate::rows::conversion;
 
 pub(super) const CAPTURES: Definition = Definition {
     name: "captures",
@@ -159,10 +160,15 @@ struct SourceRow {
     buffer: u32,
     timestamps: Option<bool>,
     cycles: Option<bool>,
+    clock: Option<f64>,
 }
 
 fn read_sources(input: &Input<'_>, batches: &mut Batches<'_>) -> Result<Tally, TableError> {
     let (trace, capture) = (input.trace, input.trace.capture());
+    let clock = conversion(trace).filter(|own| own.multiplier > 0).map(|own| {
+        // A tick takes multiplier / 2^shift nanoseconds.
+        1e9 * 2_f64.powi(own.shift.min(63) as i32) / own.multiplier as f64
+    });
     let mut rows = Vec::new();
     for (number, plan) in trace.plans().iter().enumerate() {
         for (planned, source) in plan.sources.iter().zip(trace.sources_of(number)) {
@@ -185,6 +191,7 @@ fn read_sources(input: &Input<'_>, batches: &mut Batches<'_>) -> Result<Tally, T
                 // TRCCONFIGR.TS, ETMCR[28]; TRCCONFIGR.CCI, ETMCR[12].
                 timestamps: bit([("TRCCONFIGR", 1 << 11), ("ETMCR", 1 << 28)]),
                 cycles: bit([("TRCCONFIGR", 1 << 4), ("ETMCR", 1 << 12)]),
+                clock,
             });
         }
     }
@@ -207,6 +214,7 @@ fn source_columns() -> Vec<Column<SourceRow>> {
         column!(U32 "buffer" ! "number of the buffer that it writes to", |_, r| r.buffer),
         column!(Bool "has_timestamps" ? "its registers enable timestamps", |_, r| r.timestamps),
         column!(Bool "has_cycles" ? "its registers enable cycle counts", |_, r| r.cycles),
+        column!(F64 "clock_hz" ? "timestamp ticks a second, where they are known", |_, r| r.clock),
     ]
 }
 

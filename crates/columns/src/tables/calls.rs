@@ -54,6 +54,8 @@ struct Frame {
     /// Instructions in the frame itself, and cycles in the frames that it called.
     own: u64,
     called: u64,
+    /// Ticks in the frames that it called; `None` where those of one are not known.
+    called_ticks: Option<u64>,
     end: Option<(Position, Option<u64>)>,
     inclusive: (u64, Option<u64>),
     ending: Option<Ending>,
@@ -124,6 +126,7 @@ impl Calls<'_, '_, '_> {
             before: (thread.instructions, thread.cycles),
             own: 0,
             called: 0,
+            called_ticks: Some(0),
             end: None,
             inclusive: (0, None),
             ending: None,
@@ -186,6 +189,8 @@ impl Visitor for Calls<'_, '_, '_> {
         (frame.ending, frame.uncertain) = (Some(ending), uncertain);
         if let Some(own) = self.open.get_mut(frame.node) {
             own.called = own.called.saturating_add(cycles);
+            let both = own.called_ticks.zip(ticks(&frame));
+            own.called_ticks = both.map(|(called, ticks)| called.saturating_add(ticks));
         }
         let mut state = self.state.borrow_mut();
         let state = &mut *state;
@@ -286,6 +291,11 @@ fn end(frame: &Frame) -> Option<&Position> {
     frame.end.as_ref().map(|(position, _)| position).filter(|position| position.at != u64::MAX)
 }
 
+/// Ticks from the last timestamp before its begin to the last one before its end.
+fn ticks(frame: &Frame) -> Option<u64> {
+    frame.end.and_then(|(_, time)| time)?.checked_sub(frame.time?)
+}
+
 fn columns() -> Vec<Column<Frame>> {
     type Own = Frame;
     vec![
@@ -326,9 +336,7 @@ fn columns() -> Vec<Column<Frame>> {
             let cycles = r.inclusive.1.filter(|cycles| *cycles > 0)?;
             Some(r.inclusive.0 as f64 / cycles as f64)
         }),
-        column!(U64 "inclusive_ticks" ? "ticks from begin_time to end_time", |_, r| {
-            r.end.and_then(|(_, time)| time)?.checked_sub(r.time?)
-        }),
+        column!(U64 "inclusive_ticks" ? "ticks from begin_time to end_time", |_, r| ticks(r)),
         column!(Kind(ENTRIES) "entry" ! "how it begins", |_, r| Some(r.begin.entry.name())),
         column!(Kind(ENDINGS) "ending" ? "how it ends",
             |_, r| r.ending.map(|ending| ending.name())),
@@ -338,5 +346,7 @@ fn columns() -> Vec<Column<Frame>> {
             _ => None,
         }),
         column!(Bool "uncertain" ! "trace was lost in it", |_, r| r.uncertain),
+        column!(U64 "ticks" ? "ticks in the function itself, from timestamp to timestamp",
+            |_, r| ticks(r)?.checked_sub(r.called_ticks?)),
     ]
 }

@@ -45,7 +45,7 @@ pub(super) fn place<Own: Placed>() -> Vec<Column<Own>> {
     vec![
         column!(U32 "buffer" ! "number of the buffer", |_, r| r.place().buffer),
         column!(Name(source_names) "source" ! "name of the trace source",
-            |s, r| Some(r.place().source as i32)),
+            |s, r| s.source_key(r.place().source)),
         column!(U64 "element" ! "number of the element in the buffer",
             |_, r| r.place().element),
         column!(U64 "offset" ! "offset in the buffer of the packet", |_, r| r.place().offset),

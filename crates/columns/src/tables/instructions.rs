@@ -220,7 +220,7 @@ fn read(input: &Input<'_>, batches: &mut Batches<'_>) -> Result<Tally, TableErro
                 wanted: wanted(input),
                 wants_more: true,
             };
-            tally.merge(read::buffer(trace, plan, (&query.window, index), listener, &mut buffer)?);
+            tally.merge(read::buffer(trace, plan, (query, index), listener, &mut buffer)?);
             output.flush(&mut shared);
         }
         first += plan.sources.len();

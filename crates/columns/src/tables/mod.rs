@@ -9,6 +9,7 @@ mod contexts;
 mod coverage;
 mod elements;
 mod exceptions;
+mod executed;
 mod functions;
 mod instructions;
 mod packets;
@@ -150,6 +151,11 @@ impl Table {
     /// What a row is, in one line.
     pub fn about(&self) -> &'static str {
         self.own.about
+    }
+
+    /// Whether its rows are made by decoding the trace. The others describe the capture.
+    pub fn is_decoded(&self) -> bool {
+        self.own.by.contains(&By::Window)
     }
 
     /// All columns.

@@ -210,7 +210,7 @@ fn read(input: &Input<'_>, batches: &mut Batches<'_>) -> Result<Tally, TableErro
                 numbering: Numbering::new(plan, first),
                 wants_more: true,
             };
-            tally.merge(read::buffer(trace, plan, (&query.window, index), listener, &mut buffer)?);
+            tally.merge(read::buffer(trace, plan, (query, index), listener, &mut buffer)?);
             output.flush(&mut shared);
         }
         first += plan.sources.len();
@@ -223,7 +223,7 @@ fn columns() -> Vec<Column<Row>> {
     vec![
         column!(U32 "buffer" ! "number of the buffer", |_, r| r.buffer),
         column!(Name(source_names) "source" ! "name of the trace source",
-            |s, r| Some(r.source as i32)),
+            |s, r| s.source_key(r.source)),
         column!(U64 "offset" ! "offset in the buffer", |_, r| r.offset),
         column!(U64 "time" ? "last timestamp of the source before it, in ticks", |_, r| r.time),
         column!(Name(words) "kind" ! "name of the packet in its protocol",

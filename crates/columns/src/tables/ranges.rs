@@ -4,7 +4,7 @@ use tracewright::base::{Element, Range};
 
 use super::common::{Of, infos, place, read};
 use super::words::{ISAS, LASTS, ROLES, SECURITIES, isa, last, role, security};
-use super::{Definition, ROWS};
+use super::{Definition, ROWS, executed};
 use crate::arrays::column;
 use crate::output::Column;
 
@@ -13,7 +13,10 @@ pub(super) const TABLE: Definition = Definition {
     about: "instructions executed one after another, up to the next branch",
     columns: || infos(columns()),
     by: ROWS,
-    read: |input, batches| read(input, columns(), range, batches),
+    read: |input, batches| match executed::read(input, batches) {
+        Some(done) => done,
+        None => read(input, columns(), range, batches),
+    },
 };
 
 #[inline]

@@ -131,7 +131,7 @@ fn block_columns() -> Vec<Column<Numbered>> {
     vec![
         column!(U32 "block" ! "number of the block", |_, r| r.block),
         column!(Name(source_names) "source" ! "name of the trace source",
-            |s, r| Some(r.of.place.source as i32)),
+            |s, r| s.source_key(r.of.place.source)),
         column!(Hex "address" ! "first instruction", |_, r| r.of.own.start),
         column!(U32 "size" ! "bytes", |_, r| r.of.own.bytes),
         column!(U32 "instructions" ! "instructions", |_, r| r.of.own.instructions),

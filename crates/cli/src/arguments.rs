@@ -1,0 +1,23 @@
+//! The arguments of the command, which messages and checks of output files repeat.
+
+use std::ffi::OsString;
+use std::sync::OnceLock;
+
+/// The arguments of the process belong to it, as those of the standard library do. In a process of
+/// Python these have the interpreter before them.
+static ALL: OnceLock<Vec<OsString>> = OnceLock::new();
+
+/// Sets the arguments, the first of which is the name that the command was called by.
+pub fn of_process(all: Vec<OsString>) -> &'static [OsString] {
+    ALL.get_or_init(|| all)
+}
+
+/// The arguments with the name that the command was called by.
+pub fn all() -> &'static [OsString] {
+    ALL.get().map(Vec::as_slice).unwrap_or_default()
+}
+
+/// The arguments without the name.
+pub fn texts() -> Vec<String> {
+    all().iter().skip(1).map(|own| own.to_string_lossy().into_owned()).collect()
+}

@@ -1,0 +1,165 @@
+//! The `tracewright` command: one file per verb, argument handling only.
+//!
+//! It is a library so that the package for Python has the same command. Programs depend on the
+//! crate `tracewright`.
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+#![cfg_attr(not(test), warn(clippy::todo, clippy::unimplemented, clippy::unreachable))]
+
+mod args;
+mod arguments;
+mod command_line;
+mod contradictions;
+pub mod demo;
+mod fail;
+mod hardware;
+mod index;
+mod input;
+mod inputs;
+mod joined;
+mod listing;
+mod live;
+mod logs;
+mod message;
+mod options;
+mod output;
+mod programs;
+mod recordings;
+mod report;
+mod run;
+mod samples;
+mod select;
+mod sources;
+mod stacks;
+mod verbs;
+
+use std::ffi::OsString;
+use std::io::{ErrorKind, Write};
+use std::path::Path;
+
+use anstream::ColorChoice;
+use clap::error::{ContextKind, ContextValue};
+use clap::{CommandFactory, Parser};
+use tracewright::base::is_unshown;
+use tracewright::capture::plain;
+
+use crate::args::{Cli, Verb};
+use crate::fail::Fail;
+
+/// Runs the command with these arguments, the first of which is the name that it was called by, and
+/// returns its exit code. The arguments of a process are those of its first call.
+pub fn run(all: Vec<OsString>) -> u8 {
+    let cli = match Cli::try_parse_from(arguments::of_process(all)) {
+        Ok(cli) => cli,
+        Err(error) if error.use_stderr() => return usage(error),
+        // Help, which is an output as any other.
+        Err(help) => return ended(help_text(&help)),
+    };
+    ColorChoice::from(cli.color).write_global();
+    live::report_large_files();
+    let done = match cli.verb {
+        Verb::Info(args) => verbs::info::run(&args),
+        Verb::Packets(args) => verbs::packets::run(&args),
+        Verb::Decode(args) => verbs::decode::run(&args),
+        Verb::Instructions(args) => verbs::instructions::run(&args),
+        Verb::Frames(args) => verbs::frames::run(&args),
+        Verb::Encode(args) => verbs::encode::run(&args),
+        Verb::Log(args) => verbs::log::run(&args.verb),
+        Verb::Unit(args) => verbs::unit::run(&args.verb),
+        Verb::Index(args) => verbs::index::run(&args),
+        Verb::Find(args) => verbs::find::run(&args),
+        Verb::Compare(args) => verbs::compare::run(&args),
+        Verb::Functions(args) => verbs::functions::run(&args),
+        Verb::Branches(args) => verbs::branches::run(&args),
+        Verb::Table(args) => verbs::table::run(&args),
+        Verb::Calls(args) => verbs::calls::run(&args),
+        Verb::Timing(args) => verbs::timing::run(&args),
+        Verb::Timeline(args) => verbs::timeline::run(&args),
+        Verb::Coverage(args) => verbs::coverage::run(&args),
+        Verb::History(args) => verbs::history::run(&args),
+        Verb::Diff(args) => verbs::diff::run(&args),
+        Verb::Report(args) => verbs::report::run(&args),
+        Verb::Profile(args) => verbs::profile::run(&args),
+        Verb::Merge(args) => verbs::merge::run(&args),
+        Verb::PerfScript(args) => verbs::perf_script::run(&args),
+        Verb::Demo(args) => verbs::demo::run(&args),
+        Verb::Itm(args) => verbs::itm::run(&args),
+        Verb::Bench(args) => verbs::bench::run(&args),
+        Verb::Completions { shell } => verbs::completions::run(shell),
+        Verb::Man { folder } => verbs::man::run(&folder),
+    };
+    ended(done)
+}
+
+/// Prints why the arguments are not accepted. The message repeats some of them.
+fn usage(error: clap::Error) -> u8 {
+    let error = with_advice(error);
+    let shown = |arg: OsString| plain::line(&arg.to_string_lossy()).into_owned();
+    let hidden = |arg: OsString| arg.to_string_lossy().contains(is_unshown);
+    if !arguments::all().iter().cloned().any(hidden) {
+        let _ = error.print();
+    } else {
+        // The same error, with what can be shown of the arguments.
+        match Cli::try_parse_from(arguments::all().iter().cloned().map(shown)) {
+            Err(same) if same.kind() == error.kind() => drop(with_advice(same).print()),
+            _ => message::lines(&error.to_string()),
+        }
+    }
+    2
+}
+
+/// The error of a word that is no verb, with what to write where the word is a file, and with all
+/// verbs where none has a similar name.
+fn with_advice(mut error: clap::Error) -> clap::Error {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
+        return error;
+    };
+    let advice = if Path::new(word).exists() {
+        format!("to see what a file is: tracewright info {}", plain::line(word))
+    } else if error.get(ContextKind::SuggestedSubcommand).is_none() {
+        let (path, verbs) = verbs_beside(word);
+        format!("the verbs {path}are {}", verbs.join(", "))
+    } else {
+        return error;
+    };
+    error.remove(ContextKind::SuggestedSubcommand);
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
+    error
+}
+
+/// The verbs that can stand in the place of `word`, and of which verb they are.
+fn verbs_beside(word: &str) -> (String, Vec<String>) {
+    let mut all = Cli::command();
+    all.build();
+    let mut command = &all;
+    let mut path = String::new();
+    for arg in arguments::texts().into_iter().take_while(|arg| arg != word) {
+        if let Some(verb) = command.find_subcommand(&arg) {
+            (command, path) = (verb, format!("of `{arg}` "));
+        }
+    }
+    let is_shown = |verb: &&clap::Command| !verb.is_hide_set() && verb.get_name() != "help";
+    let shown = command.get_subcommands().filter(is_shown);
+    (path, shown.map(|verb| verb.get_name().to_owned()).collect())
+}
+
+/// Prints the help of the command line.
+fn help_text(help: &clap::Error) -> Result<bool, Fail> {
+    let done = help.print().and_then(|()| std::io::stdout().flush());
+    match done {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Fail::write(None, &error)),
+        _ => Ok(true),
+    }
+}
+
+/// The exit code of a command, whose error is printed.
+fn ended(done: Result<bool, Fail>) -> u8 {
+    match done {
+        Ok(true) => 0,
+        Ok(false) => 1,
+        Err(fail) => {
+            message::line(&format!("tracewright: error: {fail}"));
+            2
+        }
+    }
+}
