@@ -81,7 +81,8 @@ const MANY: usize = 1 << 15;
 const FREE: u32 = u32::MAX;
 
 /// Of [`MANY`] blocks and more, the part that may be in another order than that of their addresses
-/// when the table grows: fewer are not sorted.
+/// when the table grows: fewer are not sorted. Up to [`MANY`] blocks stay in the order of their first
+/// execution: they are in the second-level cache in any order.
 const DISORDERED: usize = 16;
 
 /// How many blocks ahead a slot is prefetched while all are filled.
@@ -397,7 +398,7 @@ impl Table {
             _ => (2 * len).max(least).next_power_of_two(),
         };
         let capacity = capacity.min(self.limit);
-        let wants_order = len < MANY || (len - self.ordered) > len / DISORDERED;
+        let wants_order = len >= MANY && (len - self.ordered) > len / DISORDERED;
         let sorted = wants_order && !self.held;
         self.wants_order = wants_order && self.held;
         if sorted {
@@ -408,7 +409,9 @@ impl Table {
             self.links = with_capacity(&self.links, capacity);
             self.targets = with_capacity(&self.targets, capacity);
         }
-        self.fill_slots(capacity);
+        if sorted || self.slots.len() != slots_for(capacity) {
+            self.fill_slots(capacity);
+        }
         if sorted {
             self.numbering.renew();
         }
@@ -456,7 +459,7 @@ impl Table {
 
     /// Makes the slots of all blocks, for `capacity` of them.
     fn fill_slots(&mut self, capacity: usize) {
-        let slots = (capacity * SPARSE).next_power_of_two();
+        let slots = slots_for(capacity);
         // An allocation of its own has large pages, and the old slots are not copied.
         self.slots = Vec::new();
         self.slots.reserve_exact(slots);
@@ -528,6 +531,11 @@ impl Table {
     fn after(&self, slot: usize) -> usize {
         (slot + 1) & (self.slots.len() - 1)
     }
+}
+
+/// The number of slots for `capacity` blocks.
+const fn slots_for(capacity: usize) -> usize {
+    (capacity * SPARSE).next_power_of_two()
 }
 
 /// The items of `list` in `order`, with `capacity`.

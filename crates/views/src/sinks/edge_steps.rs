@@ -1,6 +1,6 @@
 //! Edges between the steps of a batch.
 
-use tracewright_base::{Batch, BlockStep, Element, Links, Part, Role};
+use tracewright_base::{Batch, BlockStep, Element, Part, Role};
 use tracewright_scan::prefetch;
 
 use super::chain::Chains;
@@ -11,27 +11,42 @@ pub(super) trait EdgeCounts {
     /// Counts `times` executions of an edge, and returns its place.
     fn add(&mut self, from: u64, to: u64, times: u64) -> u32;
 
-    /// Counts an execution of the edge at `place`.
-    fn add_at(&mut self, place: u32);
+    /// The count of a [`Follower`] that is made: the edge from `step` of `source` to it is at
+    /// `place`.
+    fn begin(&mut self, source: usize, step: usize, place: u32) -> u32;
 
-    /// Prefetches the edge at `place`.
-    fn prefetch(&self, place: u32);
+    /// Counts an execution of the edge to a [`Follower`] whose count is `count`. Returns whether
+    /// there was room for it.
+    fn again(&mut self, count: &mut u32) -> bool;
 }
 
-/// The place of each step's edge to its successor; [`u32::MAX`] where it is not known.
-pub(super) type Places = StepTables<u32>;
+/// The step that followed another one first.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Follower {
+    /// The index of the block's step without effect; [`u32::MAX`] if there is none.
+    to: u32,
+    /// What [`EdgeCounts`] counts the edge by.
+    pub(super) count: u32,
+}
+
+impl Follower {
+    pub(super) const NONE: Follower = Follower { to: u32::MAX, count: 0 };
+}
+
+/// That of each step.
+pub(super) type Followers = StepTables<Follower>;
 
 /// Counts the edges of a batch, and those to it.
 pub(super) fn count<C: EdgeCounts>(
     batch: &Batch<'_>,
     chains: &mut Chains,
-    places: &mut Places,
+    followers: &mut Followers,
     counts: &mut C,
 ) {
     let source = batch.source;
     for part in batch.parts() {
         match part {
-            Part::Steps(steps) => count_steps(batch, steps, chains, places, counts),
+            Part::Steps(steps) => count_steps(batch, steps, chains, followers, counts),
             Part::Element(_, element) => {
                 let edge = chains.of(source).and_then(|chain| chain.element(&element));
                 if let Some((from, to)) = edge {
@@ -58,7 +73,7 @@ fn count_steps<C: EdgeCounts>(
     batch: &Batch<'_>,
     steps: &[BlockStep],
     chains: &mut Chains,
-    places: &mut Places,
+    followers: &mut Followers,
     counts: &mut C,
 ) {
     let (Some(&first), Some(&last)) = (steps.first(), steps.last()) else { return };
@@ -67,32 +82,17 @@ fn count_steps<C: EdgeCounts>(
     if let Some((from, to)) = element(first).and_then(|range| chain.element(&range)) {
         counts.add(from, to, 1);
     }
-    let places = places.of(batch.source, &batch.blocks, |_| u32::MAX);
-    let links = batch.blocks.links();
-    let many = is_large(places);
+    let followers = followers.of(batch.source, &batch.blocks, |_| Follower::NONE);
+    let many = is_large(followers);
     for (n, pair) in steps.windows(2).enumerate() {
         let &[from, to] = pair else { continue };
-        if many {
-            if let Some(ahead) = steps.get(n + AHEAD) {
-                prefetch(places, ahead.index());
-            }
-            let ahead = steps.get(n + AHEAD / 2).and_then(|step| places.get(step.index()));
-            if let Some(place) = ahead {
-                counts.prefetch(*place);
-            }
+        if many && let Some(ahead) = steps.get(n + AHEAD) {
+            prefetch(followers, ahead.index());
         }
-        let link = links.get(from.index()).map_or(Links::NONE, |link| link & Links::NONE);
-        match places.get_mut(from.index()) {
-            Some(place) if link as usize == to.index() & !1 => {
-                if *place == u32::MAX {
-                    *place = edge(batch, from, to, counts);
-                } else {
-                    counts.add_at(*place);
-                }
-            }
-            _ => {
-                edge(batch, from, to, counts);
-            }
+        let Some(follower) = followers.get_mut(from.index()) else { continue };
+        let known = follower.to as usize == to.index() & !1;
+        if !known || !counts.again(&mut follower.count) {
+            edge(batch, pair, follower, counts);
         }
     }
     if steps.len() > 1
@@ -102,13 +102,23 @@ fn count_steps<C: EdgeCounts>(
     }
 }
 
-/// Counts the edge between two consecutive steps, and returns its place.
+/// Counts the edge between two consecutive steps.
 #[inline(never)]
-fn edge<C: EdgeCounts>(batch: &Batch<'_>, from: BlockStep, to: BlockStep, counts: &mut C) -> u32 {
-    let (Some(from), Some(to)) = (batch.range(from), batch.range(to)) else { return u32::MAX };
+fn edge<C: EdgeCounts>(
+    batch: &Batch<'_>,
+    pair: &[BlockStep],
+    follower: &mut Follower,
+    counts: &mut C,
+) {
+    let &[from, to] = pair else { return };
+    let (Some(start), Some(end)) = (batch.range(from), batch.range(to)) else { return };
     // No edge leads from an exception return.
-    match from.last.role == Role::ExceptionReturn {
-        true => u32::MAX,
-        false => counts.add(from.last_address(), to.start, 1),
+    if start.last.role == Role::ExceptionReturn {
+        return;
+    }
+    let place = counts.add(start.last_address(), end.start, 1);
+    if follower.to == u32::MAX {
+        let count = counts.begin(batch.source, from.index(), place);
+        *follower = Follower { to: to.index() as u32 & !1, count };
     }
 }

@@ -2,10 +2,9 @@
 
 use tracewright_base::{Batch, Element};
 use tracewright_decode::{Listener, Merge, Wants};
-use tracewright_scan::prefetch;
 
 use super::chain::Chains;
-use super::edge_steps::{self, EdgeCounts, Places};
+use super::edge_steps::{self, EdgeCounts, Follower, Followers};
 use crate::fold::mix;
 
 /// A control-flow edge.
@@ -24,7 +23,8 @@ pub struct Edge {
 #[derive(Clone, Debug, Default)]
 pub struct Edges {
     chains: Chains,
-    places: Places,
+    /// Executions that `table` does not have.
+    followers: Followers,
     table: Table,
 }
 
@@ -35,6 +35,8 @@ struct Table {
     /// A hash table with linear probing, of places plus 1: its size is a power of two, and at most
     /// half of it is used.
     slots: Vec<u32>,
+    /// The edges that followers count: source, step, and place.
+    counted: Vec<(u32, u32, u32)>,
 }
 
 impl Edges {
@@ -51,6 +53,11 @@ impl Edges {
     /// All edges, by their addresses.
     pub fn sorted(&self) -> Vec<Edge> {
         let mut edges = self.table.edges.clone();
+        for (place, count) in self.pending() {
+            if let Some(edge) = edges.get_mut(place) {
+                edge.count += count;
+            }
+        }
         edges.sort_unstable();
         edges
     }
@@ -58,7 +65,31 @@ impl Edges {
     /// The count of the edge from `from` to `to`.
     pub fn count(&self, from: u64, to: u64) -> u64 {
         let place = self.table.slot(from, to).and_then(|slot| self.table.place(slot));
-        place.and_then(|place| self.table.edges.get(place)).map_or(0, |edge| edge.count)
+        let counted = place.and_then(|place| self.table.edges.get(place));
+        let pending = self.pending().filter(|&(its, _)| Some(its) == place);
+        counted.map_or(0, |edge| edge.count) + pending.map(|(_, count)| count).sum::<u64>()
+    }
+
+    /// The places of edges that followers count, and these counts.
+    fn pending(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+        self.table.counted.iter().filter_map(|&(source, step, place)| {
+            let follower = self.followers.get(source as usize, step as usize)?;
+            Some((place as usize, follower.count.into()))
+        })
+    }
+
+    /// Adds the counts of followers to those of the edges.
+    #[cold]
+    fn settle(&mut self) {
+        let Edges { followers, table, .. } = self;
+        for (source, step, place) in table.counted.drain(..) {
+            if let Some(edge) = table.edges.get_mut(place as usize)
+                && let Some(follower) = followers.get_mut(source as usize, step as usize)
+            {
+                edge.count += u64::from(follower.count);
+                *follower = Follower::NONE;
+            }
+        }
     }
 }
 
@@ -119,16 +150,16 @@ impl EdgeCounts for Table {
         self.insert(Edge { from, to, count: times })
     }
 
-    #[inline(always)]
-    fn prefetch(&self, place: u32) {
-        prefetch(&self.edges, place as usize);
+    fn begin(&mut self, source: usize, step: usize, place: u32) -> u32 {
+        self.counted.push((source as u32, step as u32, place));
+        0
     }
 
     #[inline(always)]
-    fn add_at(&mut self, place: u32) {
-        if let Some(edge) = self.edges.get_mut(place as usize) {
-            edge.count += 1;
-        }
+    fn again(&mut self, count: &mut u32) -> bool {
+        let room = *count < u32::MAX;
+        *count += u32::from(room);
+        room
     }
 }
 
@@ -148,8 +179,11 @@ impl Listener for Edges {
     }
 
     fn batch(&mut self, batch: &Batch<'_>) {
-        let Edges { chains, places, table } = self;
-        edge_steps::count(batch, chains, places, table);
+        if !self.followers.are_of(batch.source, &batch.blocks) {
+            self.settle();
+        }
+        let Edges { chains, followers, table } = self;
+        edge_steps::count(batch, chains, followers, table);
     }
 
     fn wants(&self) -> Wants {
@@ -158,7 +192,8 @@ impl Listener for Edges {
 }
 
 impl Merge for Edges {
-    fn merge(&mut self, later: Self) {
+    fn merge(&mut self, mut later: Self) {
+        later.settle();
         let mut between = Vec::new();
         self.chains.join(later.chains, |from, to| between.push((from, to)));
         for (from, to) in between {
