@@ -4,7 +4,7 @@ use tracewright_base::{Batch, Element};
 use tracewright_decode::{Listener, Merge, Wants};
 
 use super::chain::Chains;
-use super::edge_steps::{self, EdgeCounts, Followers};
+use super::edge_steps::{self, EdgeCounts, EdgeSteps};
 use crate::fold::mix;
 
 /// The bitmap of AFL and fuzzers derived from it: each edge adds one to the byte at `id(to) ^
@@ -13,7 +13,7 @@ use crate::fold::mix;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bitmap {
     chains: Chains,
-    followers: Followers,
+    steps: EdgeSteps,
     bytes: Bytes,
 }
 
@@ -42,7 +42,7 @@ impl EdgeCounts for Bytes {
         if let Some(byte) = self.0.get_mut(*place as usize) {
             *byte = byte.wrapping_add(1);
         }
-        true
+        false
     }
 }
 
@@ -53,7 +53,7 @@ impl Bitmap {
     /// A bitmap of `size` bytes, rounded up to a power of two.
     pub fn new(size: usize) -> Self {
         let bytes = Bytes(vec![0; size.next_power_of_two()]);
-        Bitmap { chains: Chains::default(), followers: Followers::default(), bytes }
+        Bitmap { chains: Chains::default(), steps: EdgeSteps::default(), bytes }
     }
 
     /// The bitmap.
@@ -94,8 +94,8 @@ impl Listener for Bitmap {
     }
 
     fn batch(&mut self, batch: &Batch<'_>) {
-        let Bitmap { chains, followers, bytes } = self;
-        edge_steps::count(batch, chains, followers, bytes);
+        let Bitmap { chains, steps, bytes } = self;
+        edge_steps::count(batch, chains, steps, bytes);
     }
 
     fn wants(&self) -> Wants {

@@ -2,9 +2,10 @@
 
 use tracewright_base::{Batch, Element};
 use tracewright_decode::{Listener, Merge, Wants};
+use tracewright_scan::prefetch;
 
 use super::chain::Chains;
-use super::edge_steps::{self, EdgeCounts, Follower, Followers};
+use super::edge_steps::{self, EdgeCounts, EdgeSteps, Follower};
 use crate::fold::mix;
 
 /// A control-flow edge.
@@ -23,8 +24,8 @@ pub struct Edge {
 #[derive(Clone, Debug, Default)]
 pub struct Edges {
     chains: Chains,
-    /// Executions that `table` does not have.
-    followers: Followers,
+    /// With executions that `table` does not have.
+    steps: EdgeSteps,
     table: Table,
 }
 
@@ -73,7 +74,7 @@ impl Edges {
     /// The places of edges that followers count, and these counts.
     fn pending(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         self.table.counted.iter().filter_map(|&(source, step, place)| {
-            let follower = self.followers.get(source as usize, step as usize)?;
+            let follower = self.steps.followers.get(source as usize, step as usize)?;
             Some((place as usize, follower.count.into()))
         })
     }
@@ -81,10 +82,10 @@ impl Edges {
     /// Adds the counts of followers to those of the edges.
     #[cold]
     fn settle(&mut self) {
-        let Edges { followers, table, .. } = self;
+        let Edges { steps, table, .. } = self;
         for (source, step, place) in table.counted.drain(..) {
             if let Some(edge) = table.edges.get_mut(place as usize)
-                && let Some(follower) = followers.get_mut(source as usize, step as usize)
+                && let Some(follower) = steps.followers.get_mut(source as usize, step as usize)
             {
                 edge.count += u64::from(follower.count);
                 *follower = Follower::NONE;
@@ -150,6 +151,19 @@ impl EdgeCounts for Table {
         self.insert(Edge { from, to, count: times })
     }
 
+    #[inline]
+    fn approach(&self, from: u64, to: u64) {
+        prefetch(&self.slots, mix(from, to) as usize & self.slots.len().wrapping_sub(1));
+    }
+
+    #[inline]
+    fn prefetch(&self, from: u64, to: u64) {
+        let slot = mix(from, to) as usize & self.slots.len().wrapping_sub(1);
+        if let Some(place) = self.place(slot) {
+            prefetch(&self.edges, place);
+        }
+    }
+
     fn begin(&mut self, source: usize, step: usize, place: u32) -> u32 {
         self.counted.push((source as u32, step as u32, place));
         0
@@ -157,9 +171,8 @@ impl EdgeCounts for Table {
 
     #[inline(always)]
     fn again(&mut self, count: &mut u32) -> bool {
-        let room = *count < u32::MAX;
-        *count += u32::from(room);
-        room
+        *count = count.wrapping_add(1);
+        *count == 0
     }
 }
 
@@ -179,11 +192,11 @@ impl Listener for Edges {
     }
 
     fn batch(&mut self, batch: &Batch<'_>) {
-        if !self.followers.are_of(batch.source, &batch.blocks) {
+        if !self.steps.followers.are_of(batch.source, &batch.blocks) {
             self.settle();
         }
-        let Edges { chains, followers, table } = self;
-        edge_steps::count(batch, chains, followers, table);
+        let Edges { chains, steps, table } = self;
+        edge_steps::count(batch, chains, steps, table);
     }
 
     fn wants(&self) -> Wants {
@@ -194,6 +207,9 @@ impl Listener for Edges {
 impl Merge for Edges {
     fn merge(&mut self, mut later: Self) {
         later.settle();
+        if self.is_empty() {
+            self.table = std::mem::take(&mut later.table);
+        }
         let mut between = Vec::new();
         self.chains.join(later.chains, |from, to| between.push((from, to)));
         for (from, to) in between {
