@@ -170,8 +170,8 @@ impl EdgeCounts for Table {
     }
 
     #[inline(always)]
-    fn again(&mut self, count: &mut u32) -> bool {
-        *count = count.wrapping_add(1);
+    fn again(&mut self, count: &mut u32, times: u32) -> bool {
+        *count = count.wrapping_add(times);
         *count == 0
     }
 }
@@ -218,5 +218,46 @@ impl Merge for Edges {
         for edge in later.table.edges {
             self.table.add(edge.from, edge.to, edge.count);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tracewright_base::{BatchBuffer, BlockId, BlockStep, Role};
+    use tracewright_testing::Random;
+
+    use super::super::step_tests::Program;
+    use super::*;
+
+    /// The count of a follower has 32 bits.
+    #[test]
+    fn counts_by_step_have_no_limit() {
+        // A block that ends with a jump.
+        let jumps = |program: &Program, id: usize| {
+            let step = BlockStep::new(BlockId::new(id), true, 0);
+            (program.range(step).last.role == Role::Jump).then_some(step)
+        };
+        let program = Program::new(&mut Random::new(1), 24);
+        let step = (0..24).find_map(|id| jumps(&program, id)).expect("a jump");
+        let mut buffer = BatchBuffer::default();
+        for _ in 0..5 {
+            buffer.step(0, step.id(), true);
+        }
+        let mut edges = Edges::default();
+        let batch = buffer.batch(0, program.blocks());
+        edges.batch(&batch);
+        let range = program.range(step);
+        let count = |edges: &Edges| edges.count(range.last_address(), range.start);
+        assert_eq!(count(&edges), 4);
+        edges.batch(&batch);
+        assert_eq!(count(&edges), 9);
+        let follower = edges.steps.followers.get_mut(0, step.index()).expect("a follower");
+        let before = u64::from(std::mem::replace(&mut follower.count, u32::MAX - 1));
+        edges.batch(&batch);
+        let want = 9 - before + u64::from(u32::MAX - 1) + 5;
+        assert_eq!(count(&edges), want);
+        let mut all = Edges::default();
+        all.merge(edges);
+        assert_eq!(all.count(range.last_address(), range.start), want);
     }
 }
