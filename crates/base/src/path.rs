@@ -11,8 +11,7 @@ use crate::cached_block::{BlockId, CachedBlock, CachedBlocks};
 /// branches at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Path {
-    /// The outcomes of branches from bit 0 on, a 1 after the last, and [`THROUGH`] and
-    /// [`TO_INDIRECT`].
+    /// The outcomes of branches from bit 0 on, a 1 after the last, and [`TO_INDIRECT`].
     steps: u32,
     first: BlockId,
     /// The block after the path; [`BlockId::NONE`] after an indirect branch.
@@ -120,9 +119,6 @@ const COUNT: u32 = (1 << 11) - 1;
 /// The most ranges of a path.
 const RANGES: u32 = (1 << 6) - 1;
 
-/// In the steps of a path: it goes up to the first indirect branch.
-const THROUGH: u32 = 1 << 30;
-
 /// In the steps of a path: it ends with one, also behind the last outcome.
 const TO_INDIRECT: u32 = 1 << 31;
 
@@ -148,18 +144,16 @@ impl Path {
     /// The path of `steps` from `first` on. `None` where a block or the one after the path is not
     /// known, or where it is too long.
     fn new(first: BlockId, steps: u32, blocks: &CachedBlocks<'_>) -> Option<Path> {
-        let flags = steps & (THROUGH | TO_INDIRECT);
-        let all = steps & !flags;
+        let to_indirect = steps & TO_INDIRECT != 0;
+        let all = steps & !TO_INDIRECT;
         let (mut left, mut next, mut last) = (all, first, BlockId::NONE);
         let (mut instructions, mut half_words, mut ranges) = (0, 0, 0);
         let (mut calls, mut call) = (false, BlockId::NONE);
         let mut indirect = false;
-        // An indirect branch belongs to a path with flags only.
-        let excluded = if flags == 0 { CachedBlock::INDIRECT } else { 0 };
-        while left > 1 || flags & TO_INDIRECT != 0 {
+        while left > 1 || to_indirect {
             let (cached, successors, _) = blocks.step(next)?;
             let passed = cached.is_any_of(CachedBlock::UNCONDITIONAL);
-            if cached.is_any_of(excluded) || left <= 1 && !passed || ranges == RANGES {
+            if left <= 1 && !passed || ranges == RANGES {
                 return None;
             }
             let taken = passed || left & 1 != 0;
@@ -236,7 +230,7 @@ impl Path {
         if self.indirect {
             return true;
         }
-        let steps = (self.steps & !(THROUGH | TO_INDIRECT)).ilog2();
+        let steps = (self.steps & !TO_INDIRECT).ilog2();
         self.steps >> (steps.wrapping_sub(1) & 31) & 1 != 0
     }
 
@@ -258,30 +252,13 @@ impl Path {
 
 impl CachedBlocks<'_> {
     /// The path of the outcomes `steps` of branches with a condition from `first` on, at most
-    /// [`Path::BRANCHES`], with a 1 after the last. Calls and jumps without a condition on the way
-    /// belong to it. `None` where not all blocks are known, or where one ends with an indirect
-    /// branch.
-    #[inline]
-    pub fn branch_path(&self, first: BlockId, steps: u32) -> Option<Path> {
-        self.stored_path(first, steps)
-    }
-
-    /// The same up to the first indirect branch, which belongs to the path, as its last one. With
-    /// `to_indirect` calls and jumps behind the last outcome belong to the path, too: `None` where
-    /// no indirect branch ends them.
-    #[inline]
-    pub fn branch_path_through(
-        &self,
-        first: BlockId,
-        steps: u32,
-        to_indirect: bool,
-    ) -> Option<Path> {
-        let flags = THROUGH | if to_indirect { TO_INDIRECT } else { 0 };
-        self.stored_path(first, steps | flags)
-    }
-
+    /// [`Path::BRANCHES`], with a 1 after the last, up to the first indirect branch, which belongs to
+    /// the path, as its last one. Calls and jumps without a condition on the way belong to it. With
+    /// `to_indirect` also those behind the last outcome: `None` where no indirect branch ends them,
+    /// and where not all blocks are known.
     #[inline(always)]
-    fn stored_path(&self, first: BlockId, steps: u32) -> Option<Path> {
+    pub fn branch_path(&self, first: BlockId, steps: u32, to_indirect: bool) -> Option<Path> {
+        let steps = steps | if to_indirect { TO_INDIRECT } else { 0 };
         let mixed =
             (u64::from(steps) << 32 | first.index() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let paths = self.paths();
@@ -354,13 +331,12 @@ mod tests {
         let paths = alloc::vec![PathSlot::new(); 4];
         let blocks = CachedBlocks::new(&cached, &successors, classes).with_paths(&paths);
         // The first block is a branch, taken and not taken, and an indirect branch ends it.
-        let path = blocks.branch_path(id(0), 0b101).expect("a path");
+        let path = blocks.branch_path(id(0), 0b101, false).expect("a path");
         assert_eq!((path.ranges(), path.next, path.last), (1 + 1, id(1), id(0)));
         assert!(!path.taken());
-        assert_eq!(blocks.branch_path(id(0), 0b1101), None);
         for _ in 0..2 {
             for (steps, to_indirect) in [(0b101, true), (0b11101, false), (0b1101, true)] {
-                let path = blocks.branch_path_through(id(0), steps, to_indirect).expect("a path");
+                let path = blocks.branch_path(id(0), steps, to_indirect).expect("a path");
                 assert_eq!((path.indirect(), path.only_call()), (Some(2), id(1)), "{steps:b}");
                 assert_eq!((path.ranges(), path.next, path.last), (4, BlockId::NONE, id(2)));
                 assert!(path.taken() && path.has_calls());
@@ -368,13 +344,13 @@ mod tests {
                 path.for_each_step(&blocks, |id, taken| found.push((id.index(), taken)));
                 assert_eq!(found, [(0, true), (0, false), (1, true), (2, true)]);
             }
-            let short = blocks.branch_path_through(id(0), 0b101, false).expect("a path");
+            let short = blocks.branch_path(id(0), 0b101, false).expect("a path");
             assert_eq!((short.indirect(), short.next, short.has_calls()), (None, id(1), false));
             // Behind the outcome comes a branch without one.
-            assert_eq!(blocks.branch_path_through(id(0), 0b11, true), None);
+            assert_eq!(blocks.branch_path(id(0), 0b11, true), None);
         }
         let without = CachedBlocks::new(&cached, &successors, classes);
-        assert_eq!(without.branch_path(id(0), 0b11), None);
+        assert_eq!(without.branch_path(id(0), 0b11, false), None);
     }
 
     /// A jump and a call are on the way to a branch, which leads back or on.
@@ -399,7 +375,7 @@ mod tests {
         let blocks = CachedBlocks::new(&cached, &successors, classes).with_paths(&paths);
         for _ in 0..2 {
             // Not taken, taken, taken.
-            let path = blocks.branch_path(id(0), 0b1110).expect("a path");
+            let path = blocks.branch_path(id(0), 0b1110, false).expect("a path");
             assert_eq!((path.ranges(), path.instructions()), (8, 24));
             assert_eq!((path.half_words(), path.has_calls()), (48, true));
             assert_eq!((path.next, path.last, path.taken()), (id(1), id(2), true));
@@ -409,7 +385,7 @@ mod tests {
             let want = [(0, true), (1, true), branches[0], (0, true), (1, true), branches[1]];
             assert_eq!(found, [&want[..], &[(1, true), branches[2]]].concat());
             // A loop without branches.
-            assert_eq!(blocks.branch_path(id(3), 0b10), None);
+            assert_eq!(blocks.branch_path(id(3), 0b10, false), None);
         }
     }
 }

@@ -38,9 +38,9 @@ impl EdgeCounts for Bytes {
     }
 
     #[inline(always)]
-    fn again(&mut self, place: &mut u32, times: u32) -> bool {
+    fn again(&mut self, place: &mut u32) -> bool {
         if let Some(byte) = self.0.get_mut(*place as usize) {
-            *byte = byte.wrapping_add(times as u8);
+            *byte = byte.wrapping_add(1);
         }
         false
     }

@@ -25,9 +25,9 @@ pub(super) trait EdgeCounts {
     /// `place`.
     fn begin(&mut self, source: usize, step: usize, place: u32) -> u32;
 
-    /// Counts `times` executions, 0 or 1, of the edge to a [`Follower`] whose count is `count`.
-    /// Returns whether the count is 0.
-    fn again(&mut self, count: &mut u32, times: u32) -> bool;
+    /// Counts an execution of the edge to a [`Follower`] whose count is `count`. Returns whether
+    /// the count has 2^32 executions less than there were.
+    fn again(&mut self, count: &mut u32) -> bool;
 }
 
 /// The step that followed another one first.
@@ -125,28 +125,21 @@ fn count_steps<C: EdgeCounts>(
     let EdgeSteps { followers, others, firsts } = known;
     let followers = followers.of(batch.source, &batch.blocks, |_| Follower::NONE);
     let many = is_large(followers);
-    firsts.resize(firsts.len().max(steps.len()), 0);
-    let mut count = 0;
-    // Whether a follower is the known one is not predictable: without a branch on that.
+    firsts.clear();
     for (n, pair) in steps.windows(2).enumerate() {
         let &[from, to] = pair else { continue };
         if many && let Some(ahead) = steps.get(n + AHEAD) {
             prefetch(followers, ahead.index());
         }
-        let (Some(follower), Some(first)) =
-            (followers.get_mut(from.index()), firsts.get_mut(count))
-        else {
-            continue;
-        };
-        let known = follower.to as usize == to.index() & !1;
-        *first = n as u32;
-        count += usize::from(!known);
-        if counts.again(&mut follower.count, known.into()) & known {
+        let Some(follower) = followers.get_mut(from.index()) else { continue };
+        if follower.to as usize != to.index() & !1 {
+            firsts.push(n as u32);
+        } else if counts.again(&mut follower.count) {
             overflow(batch, pair, counts);
         }
     }
     others.clear();
-    for &n in firsts.iter().take(count) {
+    for &n in firsts.iter() {
         let pair = steps.get(n as usize..).unwrap_or_default();
         if let Some(other) = other(batch, pair) {
             counts.approach(other.from, other.to);
@@ -182,7 +175,7 @@ fn other(batch: &Batch<'_>, steps: &[BlockStep]) -> Option<Other> {
     (start.last.role != Role::ExceptionReturn).then_some(edge)
 }
 
-/// Counts the 2^32 executions of an edge that its follower does not have.
+/// Counts the executions of an edge that its follower does not have.
 #[cold]
 #[inline(never)]
 fn overflow<C: EdgeCounts>(batch: &Batch<'_>, steps: &[BlockStep], counts: &mut C) {

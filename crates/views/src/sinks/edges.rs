@@ -170,8 +170,8 @@ impl EdgeCounts for Table {
     }
 
     #[inline(always)]
-    fn again(&mut self, count: &mut u32, times: u32) -> bool {
-        *count = count.wrapping_add(times);
+    fn again(&mut self, count: &mut u32) -> bool {
+        *count = count.wrapping_add(1);
         *count == 0
     }
 }

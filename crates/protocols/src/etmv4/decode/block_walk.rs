@@ -258,7 +258,7 @@ impl BlockWalk {
                 return (next & Links::NONE, Some(Stop::ExceptionReturn));
             }
             if kinds & Links::CALL != 0 {
-                self.calls.push(BlockStep::from_word(last, 0).id());
+                self.calls.push(BlockStep::from_word(last, 0).id(), blocks.links());
                 return (next & !Links::CALL, None);
             }
         }
