@@ -52,7 +52,7 @@ impl Program {
             .with_numbering(&self.numbering)
     }
 
-    /// The same blocks with other numbers, as far as a sink can tell.
+    /// The blocks get other numbers, which are the same by chance.
     fn renew(&mut self) {
         self.numbering = Numbering::default();
     }
