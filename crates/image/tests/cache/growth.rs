@@ -5,7 +5,7 @@ use std::sync::Weak;
 use tracewright_base::{BlockCache, BlockId, Code, Isa, Numbering};
 use tracewright_image::{Cache, CacheOptions, Region};
 
-use super::{ANY, B_8, DEFAULT, RET, cache, pc, words};
+use super::{ANY, B_8, DEFAULT, RET, assert_successors, cache, pc, words};
 
 const LARGE: CacheOptions = CacheOptions { blocks: 1 << 17, ..DEFAULT };
 
@@ -58,6 +58,7 @@ fn successors_are_preserved_when_the_cache_grows() {
                 linked += 1;
             }
         }
+        assert_successors(&cache);
         assert!(linked >= blocks - renumbered && renumbered <= 2, "{linked} {renumbered}");
         assert_eq!(has(&cache, first.as_ref()), sorted == 0);
         let starts: Vec<u64> = (0..cache.len())

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use tracewright_base::{
     BLOCK_CLASSES, Block, BlockCache, BlockId, Code, CodeSpace, End, Instruction, Isa, Kind, Last,
-    MAX_EXPANSION, Miss, Pc, Security, Space, Waypoints,
+    Links, MAX_EXPANSION, Miss, Pc, Security, Space, Waypoints,
 };
 use tracewright_image::{
     Bytes, Cache, CacheOptions, Image, MAX_BLOCK_INSTRUCTIONS, OpcodeCheck, Region, SpaceMask,
@@ -432,8 +432,11 @@ fn cached_chained_and_bounded_equal_a_naive_walk() {
 }
 
 /// Each successor is the block at the target or after the block, or is not known. An unconditional
-/// branch has no not-taken successor.
+/// branch has no not-taken successor. The links lead to the same blocks.
 fn assert_successors(cache: &Cache) {
+    let all = cache.blocks();
+    let links = all.all().iter().zip(all.successors()).flat_map(|(one, next)| Links::of(one, next));
+    assert!(links.eq(all.links().iter().copied()));
     let ids = (0..cache.len()).map(BlockId::new);
     for block in
         ids.filter_map(|id| cache.cached_block(id).zip(cache.blocks().successors().get(id.index())))
