@@ -19,7 +19,7 @@ fn has(cache: &Cache, known: Option<&Weak<()>>) -> bool {
 }
 
 /// A program of jumps, each over the next one. The blocks are cached from the middle outwards.
-/// Each successor is recorded and stays correct, in a small cache, which keeps all numbers, and in
+/// Each successor is recorded and stays correct, in a small cache, whose numbers stay valid, and in
 /// a large one, which sorts its blocks: only the block before one with which it does so has none.
 #[test]
 fn successors_are_preserved_when_the_cache_grows() {
