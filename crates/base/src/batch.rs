@@ -103,6 +103,8 @@ pub struct BatchBuffer {
     steps: Vec<BlockStep>,
     /// How many of `steps` are used.
     len: usize,
+    /// Up to this number of steps one is added without asking whether the batch is full.
+    most: usize,
     /// What is added to the offsets of steps.
     start: u64,
     events: Vec<Placed>,
@@ -160,6 +162,15 @@ impl BatchBuffer {
     #[inline]
     pub fn element(&mut self, at: u64, element: Element) {
         self.events.push(Placed { before: self.len as u32, at, event: Event::Element(element) });
+        self.limit();
+    }
+
+    /// A batch with many events takes no further steps.
+    #[inline]
+    fn limit(&mut self) {
+        if self.events.len() >= Self::EVENTS || self.ranges.len() >= Self::EVENTS {
+            self.most = 0;
+        }
     }
 
     /// Adds turns of a loop.
@@ -169,6 +180,21 @@ impl BatchBuffer {
         self.ranges.extend_from_slice(ranges);
         let event = Event::Turns { first, len, times, listed };
         self.events.push(Placed { before: self.len as u32, at, event });
+        self.limit();
+    }
+
+    /// Adds a step, if the batch [is not full](Self::is_full) and has other steps. Returns whether
+    /// it was added.
+    #[inline(always)]
+    pub fn further_step(&mut self, at: u64, id: BlockId, taken: bool) -> bool {
+        let offset = at.wrapping_sub(self.start);
+        if self.len >= self.most || offset > Self::FAR {
+            return false;
+        }
+        let Some(room) = self.steps.get_mut(self.len) else { return false };
+        *room = BlockStep::new(id, taken, offset);
+        self.len += 1;
+        true
     }
 
     /// Adds a step, where there is room for it.
@@ -187,9 +213,11 @@ impl BatchBuffer {
     pub fn begin(&mut self, at: u64) -> u64 {
         if self.len == 0 {
             self.start = at;
+            self.most = Self::STEPS - Self::ROOM + 1;
             if self.steps.is_empty() {
                 self.steps.resize(Self::STEPS, BlockStep::default());
             }
+            self.limit();
         }
         self.start
     }
@@ -215,7 +243,7 @@ impl BatchBuffer {
     /// Empties the buffer.
     #[inline]
     pub fn clear(&mut self) {
-        self.len = 0;
+        (self.len, self.most) = (0, 0);
         self.events.clear();
         self.ranges.clear();
     }

@@ -1,23 +1,17 @@
-//! Paths through cached blocks: what the atoms of a packet execute from a block on.
+//! Paths through cached blocks: what several branches execute from a block on.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use crate::cached_block::{BlockId, CachedBlock, CachedBlocks, CodeSpace};
+use crate::cached_block::{BlockId, CachedBlock, CachedBlocks};
 
-/// The blocks that atoms of one packet execute, from a cached block on: up to the last atom, the
-/// first waypoint of a special kind that takes effect, or the first indirect branch that is taken.
-/// Of RISC-V, the blocks up to the last of several branches whose outcomes are known.
+/// The blocks that are executed from a cached block on, up to the last of several branches with a
+/// condition, whose outcomes are known.
 ///
 /// A path is stored when it is executed for the first time. Later the decoder takes all of its
-/// atoms at once.
+/// branches at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Path {
-    /// Address of the first instruction.
-    start: u64,
-    code_space: CodeSpace,
-    /// Bits \[25:0]: the atoms of the packet from bit 0 on, and a 1 after the last; the path may be
-    /// shorter. Bits \[31:26]: the special kinds of waypoints. With `branches`, the outcomes of
-    /// branches, a 1 after the last, and [`THROUGH`] and [`TO_INDIRECT`].
+    /// The outcomes of branches from bit 0 on, a 1 after the last, and [`TO_INDIRECT`].
     steps: u32,
     first: BlockId,
     /// The block after the path; [`BlockId::NONE`] after an indirect branch.
@@ -27,31 +21,25 @@ pub struct Path {
     instructions: u16,
     /// Half-words beyond one for each instruction.
     more: u16,
-    /// The number of ranges, and of atoms.
+    /// The number of ranges.
     ranges: u8,
-    /// The last waypoint is of a special kind and takes effect.
-    special: bool,
-    /// A step is a branch with a condition, and others are on the way to it.
-    branches: bool,
     /// A block before an indirect branch ends with a call.
     calls: bool,
     /// The only such block; [`BlockId::NONE`] where there are several.
     call: BlockId,
-    /// The last block of a path of branches ends with an indirect branch.
+    /// The last block ends with an indirect branch.
     indirect: bool,
-    /// The number of outcomes that such a path has taken.
+    /// The number of outcomes that the path has taken.
     outcomes: u8,
-    /// The index of the path in the table.
-    slot: u32,
 }
 
-/// Paths by block and atoms: a direct-mapped table, whose length is a power of two or 0.
+/// Paths by block and outcomes: a direct-mapped table, whose length is a power of two or 0.
 pub type Paths = [PathSlot];
 
 /// A path that can be replaced through a shared reference, by the one decoder that uses the cache.
 #[derive(Debug)]
 #[repr(align(32))]
-pub struct PathSlot([AtomicU32; 8]);
+pub struct PathSlot([AtomicU32; 6]);
 
 const _: () = assert!(size_of::<PathSlot>() == 32);
 
@@ -63,36 +51,31 @@ impl PathSlot {
         slot
     }
 
-    /// Whether the path is that of `steps`, as [`Steps::key`] makes them, from `first` on.
+    /// Whether the path is that of `steps` from `first` on.
     #[inline(always)]
     fn is_of(&self, first: BlockId, steps: u32) -> bool {
         let word = |n: usize| self.0[n].load(Ordering::Relaxed);
         word(0) == first.index() as u32 && word(1) == steps
     }
 
-    /// The path, which is that of `steps` from `first` on. `index`: that of the slot.
+    /// The path, which is that of `steps` from `first` on.
     #[inline(always)]
-    fn get(&self, index: usize, first: BlockId, steps: u32, code_space: CodeSpace) -> Path {
+    fn get(&self, first: BlockId, steps: u32) -> Path {
         let word = |n: usize| self.0[n].load(Ordering::Relaxed);
-        let counts = word(7);
+        let counts = word(5);
         let indirect = counts >> 31 != 0;
         Path {
-            start: u64::from(word(2)) | u64::from(word(3)) << 32,
-            code_space,
             steps,
             first,
-            next: if indirect { BlockId::NONE } else { BlockId::from_word(word(5)) },
-            last: BlockId::from_word(word(6)),
+            next: if indirect { BlockId::NONE } else { BlockId::from_word(word(3)) },
+            last: BlockId::from_word(word(4)),
             instructions: (counts & COUNT) as u16,
             more: (counts >> 11 & COUNT) as u16,
             ranges: (counts >> 22 & RANGES) as u8,
-            special: counts >> 28 & 1 != 0,
-            branches: counts >> 29 & 1 != 0,
             calls: counts >> 30 & 1 != 0,
-            call: BlockId::from_word(word(4)),
+            call: BlockId::from_word(word(2)),
             indirect,
-            outcomes: word(5) as u8,
-            slot: index as u32,
+            outcomes: word(3) as u8,
         }
     }
 
@@ -100,16 +83,12 @@ impl PathSlot {
         let counts = u32::from(path.instructions)
             | u32::from(path.more) << 11
             | u32::from(path.ranges) << 22
-            | u32::from(path.special) << 28
-            | u32::from(path.branches) << 29
             | u32::from(path.calls) << 30
             | u32::from(path.indirect) << 31;
         let next = if path.indirect { path.outcomes.into() } else { path.next.index() as u32 };
         let words = [
             path.first.index() as u32,
             path.steps,
-            path.start as u32,
-            (path.start >> 32) as u32,
             path.call.index() as u32,
             next,
             path.last.index() as u32,
@@ -140,20 +119,12 @@ const COUNT: u32 = (1 << 11) - 1;
 /// The most ranges of a path.
 const RANGES: u32 = (1 << 6) - 1;
 
-/// In the steps of a path of branches: it goes up to the first indirect branch.
-const THROUGH: u32 = 1 << 30;
-
-/// In the steps of such a path: it ends with one, also behind the last outcome.
+/// In the steps of a path: it ends with one, also behind the last outcome.
 const TO_INDIRECT: u32 = 1 << 31;
-
-/// The bits of the atoms.
-const ATOMS: u32 = (1 << 26) - 1;
 
 impl Path {
     /// No path.
     pub const NONE: Path = Path {
-        start: 0,
-        code_space: CodeSpace::NONE,
         steps: 0,
         first: BlockId::NONE,
         next: BlockId::NONE,
@@ -161,13 +132,10 @@ impl Path {
         instructions: 0,
         more: 0,
         ranges: 0,
-        special: false,
-        branches: false,
         calls: false,
         call: BlockId::NONE,
         indirect: false,
         outcomes: 0,
-        slot: u32::MAX,
     };
 
     /// The most branches of a path: longer paths are more, and each is executed less often.
@@ -175,24 +143,17 @@ impl Path {
 
     /// The path of `steps` from `first` on. `None` where a block or the one after the path is not
     /// known, or where it is too long.
-    fn new(first: BlockId, steps: Steps, blocks: &CachedBlocks<'_>) -> Option<Path> {
-        let (start, class) = blocks.get(first)?;
-        let (steps_left, special, branches) = match steps {
-            Steps::Atoms(steps, special) => (steps, special, false),
-            Steps::Branches(steps) => (steps, 0, true),
-        };
-        let flags = if branches { steps_left & (THROUGH | TO_INDIRECT) } else { 0 };
-        let all = steps_left & !flags;
+    fn new(first: BlockId, steps: u32, blocks: &CachedBlocks<'_>) -> Option<Path> {
+        let to_indirect = steps & TO_INDIRECT != 0;
+        let all = steps & !TO_INDIRECT;
         let (mut left, mut next, mut last) = (all, first, BlockId::NONE);
         let (mut instructions, mut half_words, mut ranges) = (0, 0, 0);
         let (mut calls, mut call) = (false, BlockId::NONE);
-        let mut ends = false;
-        // Of branches, an indirect one belongs to a path with flags only.
-        let excluded = if branches && flags == 0 { CachedBlock::INDIRECT } else { 0 };
-        while left > 1 || flags & TO_INDIRECT != 0 {
+        let mut indirect = false;
+        while left > 1 || to_indirect {
             let (cached, successors, _) = blocks.step(next)?;
-            let passed = branches && cached.is_any_of(CachedBlock::UNCONDITIONAL);
-            if cached.is_any_of(excluded) || left <= 1 && !passed || ranges == RANGES {
+            let passed = cached.is_any_of(CachedBlock::UNCONDITIONAL);
+            if left <= 1 && !passed || ranges == RANGES {
                 return None;
             }
             let taken = passed || left & 1 != 0;
@@ -204,61 +165,30 @@ impl Path {
             }
             (last, next) = (next, successors[usize::from(taken)]);
             // The mask depends on the outcome, which is hard to predict, without a branch.
-            ends = cached.is_any_of((special | CachedBlock::INDIRECT) * u16::from(taken));
-            if ends {
+            indirect = cached.is_any_of(CachedBlock::INDIRECT * u16::from(taken));
+            if indirect {
                 break;
             }
             left >>= u32::from(!passed);
         }
-        let at_end =
-            |kinds| ends && blocks.get(last).is_some_and(|(last, _)| last.is_any_of(kinds));
-        let (is_special, indirect) = (at_end(special), branches && at_end(CachedBlock::INDIRECT));
         let more = half_words.checked_sub(instructions)?;
         let is_short = instructions <= COUNT && more <= COUNT;
-        (is_short && (ends || next.can_be_next())).then(|| Path {
-            start: start.start(class),
-            code_space: class.code_space,
-            steps: steps.key(),
+        (is_short && (indirect || next.can_be_next())).then(|| Path {
+            steps,
             first,
             next,
             last,
             instructions: instructions as u16,
             more: more as u16,
             ranges: ranges as u8,
-            special: is_special,
-            branches,
             calls,
             call,
             indirect,
-            outcomes: if branches { (all.ilog2() - left.ilog2()) as u8 } else { 0 },
-            slot: u32::MAX,
+            outcomes: (all.ilog2() - left.ilog2()) as u8,
         })
     }
 
-    /// What determines the ranges of a path in one memory: the address of the first instruction;
-    /// and in one number the code space, bits \[63:32], and its atoms, bits \[31:0].
-    #[inline]
-    pub const fn key(&self) -> (u64, u64) {
-        let atoms = match self.branches {
-            true => self.steps,
-            false => self.steps & ((1 << self.ranges) - 1) | 1 << self.ranges,
-        };
-        (self.start, (self.code_space.0 as u64) << 32 | atoms as u64)
-    }
-
-    /// Address of the first instruction.
-    #[inline]
-    pub const fn start(&self) -> u64 {
-        self.start
-    }
-
-    /// The index of the path in the table of paths. Another path may have it later.
-    #[inline]
-    pub const fn slot(&self) -> usize {
-        self.slot as usize
-    }
-
-    /// The number of ranges, and of atoms.
+    /// The number of ranges.
     #[inline]
     pub const fn ranges(&self) -> u32 {
         self.ranges as u32
@@ -288,8 +218,7 @@ impl Path {
         self.call
     }
 
-    /// Whether a path of branches ends with an indirect branch; then the number of outcomes on the
-    /// way to it.
+    /// Where the path ends with an indirect branch, the number of outcomes on the way to it.
     #[inline]
     pub const fn indirect(&self) -> Option<u32> {
         if self.indirect { Some(self.outcomes as u32) } else { None }
@@ -298,18 +227,11 @@ impl Path {
     /// Whether the last waypoint takes effect.
     #[inline]
     pub const fn taken(&self) -> bool {
-        let steps = match self.branches {
-            true if self.indirect => return true,
-            true => (self.steps & !(THROUGH | TO_INDIRECT)).ilog2(),
-            false => self.ranges as u32,
-        };
+        if self.indirect {
+            return true;
+        }
+        let steps = (self.steps & !TO_INDIRECT).ilog2();
         self.steps >> (steps.wrapping_sub(1) & 31) & 1 != 0
-    }
-
-    /// Whether the last waypoint is of a special kind and takes effect.
-    #[inline]
-    pub const fn is_special(&self) -> bool {
-        self.special
     }
 
     /// Calls `each` with the number of each block and whether its waypoint took effect, in order.
@@ -319,7 +241,7 @@ impl Path {
         let (mut next, mut left) = (self.first, self.steps);
         for _ in 0..self.ranges {
             let Some((cached, successors, _)) = blocks.step(next) else { return };
-            let passed = self.branches && cached.is_any_of(CachedBlock::UNCONDITIONAL);
+            let passed = cached.is_any_of(CachedBlock::UNCONDITIONAL);
             let taken = passed || left & 1 != 0;
             each(next, taken);
             next = successors[usize::from(taken)];
@@ -328,78 +250,29 @@ impl Path {
     }
 }
 
-/// What a path is made from.
-#[derive(Clone, Copy)]
-enum Steps {
-    /// Atoms with a 1 after the last, and the special kinds of waypoints.
-    Atoms(u32, u16),
-    /// The outcomes of branches, with a 1 after the last.
-    Branches(u32),
-}
-
-impl Steps {
-    /// [`Path::steps`].
-    #[inline]
-    const fn key(self) -> u32 {
-        match self {
-            Steps::Atoms(steps, special) => steps & ATOMS | (special as u32) << ATOMS.count_ones(),
-            Steps::Branches(steps) => steps,
-        }
-    }
-}
-
 impl CachedBlocks<'_> {
-    /// The path of the atoms `steps` from `first` on, which has a 1 after the last atom. `special`:
-    /// the kinds of waypoints that end a path where they take effect, of
-    /// [`CachedBlock::CALL`] and [`CachedBlock::EXCEPTION_RETURN`]. `None` where not all blocks are
-    /// known.
-    #[inline]
-    pub fn path(&self, first: BlockId, steps: u32, special: u16) -> Option<Path> {
-        self.stored_path(first, Steps::Atoms(steps, special))
-    }
-
     /// The path of the outcomes `steps` of branches with a condition from `first` on, at most
-    /// [`Path::BRANCHES`], with a 1 after the last. Calls and jumps without a condition on the way
-    /// belong to it. `None` where not all blocks are known, or where one ends with an indirect
-    /// branch.
-    #[inline]
-    pub fn branch_path(&self, first: BlockId, steps: u32) -> Option<Path> {
-        self.stored_path(first, Steps::Branches(steps))
-    }
-
-    /// The same up to the first indirect branch, which belongs to the path, as its last one. With
-    /// `to_indirect` calls and jumps behind the last outcome belong to the path, too: `None` where
-    /// no indirect branch ends them.
-    #[inline]
-    pub fn branch_path_through(
-        &self,
-        first: BlockId,
-        steps: u32,
-        to_indirect: bool,
-    ) -> Option<Path> {
-        let flags = THROUGH | if to_indirect { TO_INDIRECT } else { 0 };
-        self.stored_path(first, Steps::Branches(steps | flags))
-    }
-
+    /// [`Path::BRANCHES`], with a 1 after the last, up to the first indirect branch, which belongs to
+    /// the path, as its last one. Calls and jumps without a condition on the way belong to it. With
+    /// `to_indirect` also those behind the last outcome: `None` where no indirect branch ends them,
+    /// and where not all blocks are known.
     #[inline(always)]
-    fn stored_path(&self, first: BlockId, steps: Steps) -> Option<Path> {
-        let key = steps.key();
-        let mixed = crate::mix::mix(u64::from(key) << 32 | first.index() as u64);
+    pub fn branch_path(&self, first: BlockId, steps: u32, to_indirect: bool) -> Option<Path> {
+        let steps = steps | if to_indirect { TO_INDIRECT } else { 0 };
+        let mixed = crate::mix::mix(u64::from(steps) << 32 | first.index() as u64);
         let paths = self.paths();
-        let index = (mixed >> 40) as usize & paths.len().wrapping_sub(1);
-        let slot = paths.get(index)?;
+        let slot = paths.get((mixed >> 40) as usize & paths.len().wrapping_sub(1))?;
         // A path that was made is read like one that was found: its fields need no memory then.
-        if !slot.is_of(first, key) && !self.make_path(slot, first, steps) {
+        if !slot.is_of(first, steps) && !self.make_path(slot, first, steps) {
             return None;
         }
-        let code_space = self.get(first).map_or(CodeSpace::NONE, |(_, class)| class.code_space);
-        Some(slot.get(index, first, key, code_space))
+        Some(slot.get(first, steps))
     }
 
     /// Makes the path. Returns whether it can be made.
     #[cold]
     #[inline(never)]
-    fn make_path(&self, slot: &PathSlot, first: BlockId, steps: Steps) -> bool {
+    fn make_path(&self, slot: &PathSlot, first: BlockId, steps: u32) -> bool {
         let path = Path::new(first, steps, self);
         path.inspect(|path| slot.set(*path)).is_some()
     }
@@ -410,7 +283,7 @@ mod tests {
     use alloc::vec::Vec;
 
     use super::*;
-    use crate::cached_block::{BLOCK_CLASSES, BlockClass, Successors};
+    use crate::cached_block::{BLOCK_CLASSES, BlockClass, CodeSpace, Successors};
     use crate::code::Block;
     use crate::instruction::{Instruction, Kind, Role};
     use crate::isa::Isa;
@@ -456,37 +329,13 @@ mod tests {
         let classes = classes.first_chunk().expect("all classes");
         let paths = alloc::vec![PathSlot::new(); 4];
         let blocks = CachedBlocks::new(&cached, &successors, classes).with_paths(&paths);
-        for _ in 0..2 {
-            // Taken, taken, not taken, the call, the indirect branch; two more atoms.
-            let longer = blocks.path(id(0), 0b1011_1011, 0).expect("a path");
-            assert_eq!((longer.ranges(), longer.key()), (5, (0x1000, 3 << 32 | 0b11_1011)));
-            let path = blocks.path(id(0), 0b11_1011, 0).expect("a path");
-            assert_eq!((path.ranges(), path.instructions(), path.taken()), (5, 15, true));
-            assert_eq!((path.next, path.last), (BlockId::NONE, id(2)));
-            assert_eq!(path.key(), (0x1000, 3 << 32 | 0b11_1011));
-            let mut starts = Vec::new();
-            path.for_each_step(&blocks, |id, taken| starts.push((id.index(), taken)));
-            let want = [(0, true), (0, true), (0, false), (1, true), (2, true)];
-            assert_eq!(starts, want);
-            let path = blocks.path(id(0), 0b101, 0).expect("a path");
-            assert_eq!((path.next, path.last, path.taken()), (id(1), id(0), false));
-            // A call ends a path where it is special.
-            let path = blocks.path(id(0), 0b111_1110, CachedBlock::CALL).expect("a path");
-            assert_eq!((path.ranges(), path.is_special(), path.next), (2, true, id(2)));
-            assert_eq!(path.key(), (0x1000, 3 << 32 | 0b110));
-            // A call that is not taken, and blocks that are not known.
-            assert_eq!(blocks.path(id(1), 0b10, 0), None);
-            assert_eq!(blocks.path(id(2), 0b10, 0), None);
-            assert_eq!(blocks.path(BlockId::NONE, 0b11, 0), None);
-        }
-        // Of branches: the first block is one, taken and not taken, and an indirect branch ends it.
-        let path = blocks.branch_path(id(0), 0b101).expect("a path");
+        // The first block is a branch, taken and not taken, and an indirect branch ends it.
+        let path = blocks.branch_path(id(0), 0b101, false).expect("a path");
         assert_eq!((path.ranges(), path.next, path.last), (1 + 1, id(1), id(0)));
-        assert_eq!((path.key(), path.taken()), ((0x1000, 3 << 32 | 0b101), false));
-        assert_eq!(blocks.branch_path(id(0), 0b1101), None);
+        assert!(!path.taken());
         for _ in 0..2 {
             for (steps, to_indirect) in [(0b101, true), (0b11101, false), (0b1101, true)] {
-                let path = blocks.branch_path_through(id(0), steps, to_indirect).expect("a path");
+                let path = blocks.branch_path(id(0), steps, to_indirect).expect("a path");
                 assert_eq!((path.indirect(), path.only_call()), (Some(2), id(1)), "{steps:b}");
                 assert_eq!((path.ranges(), path.next, path.last), (4, BlockId::NONE, id(2)));
                 assert!(path.taken() && path.has_calls());
@@ -494,13 +343,13 @@ mod tests {
                 path.for_each_step(&blocks, |id, taken| found.push((id.index(), taken)));
                 assert_eq!(found, [(0, true), (0, false), (1, true), (2, true)]);
             }
-            let short = blocks.branch_path_through(id(0), 0b101, false).expect("a path");
+            let short = blocks.branch_path(id(0), 0b101, false).expect("a path");
             assert_eq!((short.indirect(), short.next, short.has_calls()), (None, id(1), false));
             // Behind the outcome comes a branch without one.
-            assert_eq!(blocks.branch_path_through(id(0), 0b11, true), None);
+            assert_eq!(blocks.branch_path(id(0), 0b11, true), None);
         }
         let without = CachedBlocks::new(&cached, &successors, classes);
-        assert_eq!(without.path(id(0), 0b11, 0), None);
+        assert_eq!(without.branch_path(id(0), 0b11, false), None);
     }
 
     /// A jump and a call are on the way to a branch, which leads back or on.
@@ -525,8 +374,8 @@ mod tests {
         let blocks = CachedBlocks::new(&cached, &successors, classes).with_paths(&paths);
         for _ in 0..2 {
             // Not taken, taken, taken.
-            let path = blocks.branch_path(id(0), 0b1110).expect("a path");
-            assert_eq!((path.ranges(), path.instructions(), path.slot() < 4), (8, 24, true));
+            let path = blocks.branch_path(id(0), 0b1110, false).expect("a path");
+            assert_eq!((path.ranges(), path.instructions()), (8, 24));
             assert_eq!((path.half_words(), path.has_calls()), (48, true));
             assert_eq!((path.next, path.last, path.taken()), (id(1), id(2), true));
             let mut found = Vec::new();
@@ -535,7 +384,7 @@ mod tests {
             let want = [(0, true), (1, true), branches[0], (0, true), (1, true), branches[1]];
             assert_eq!(found, [&want[..], &[(1, true), branches[2]]].concat());
             // A loop without branches.
-            assert_eq!(blocks.branch_path(id(3), 0b10), None);
+            assert_eq!(blocks.branch_path(id(3), 0b10, false), None);
         }
     }
 }

@@ -119,9 +119,9 @@ impl Source {
         self.block.push_plain(at, data);
     }
 
-    /// Paths of several branches are stored for RISC-V.
+    /// Paths of several branches, up to the next return, are stored for N-Trace.
     fn use_paths(&self, program: &mut SourceMemory) {
-        if matches!(self.stream, AnyStream::Etrace(_) | AnyStream::Ntrace(_)) {
+        if matches!(self.stream, AnyStream::Ntrace(_)) {
             program.cache.use_paths(BRANCH_PATHS);
         }
     }
@@ -353,6 +353,16 @@ impl<'a, 'b> SourceObserver<'a, 'b> {
         }
     }
 
+    /// Adds a step, to an empty batch where this one is full.
+    #[cold]
+    #[inline(never)]
+    fn first_step(&mut self, at: u64, id: BlockId, taken: bool, blocks: &CachedBlocks<'_>) {
+        if self.buffer.is_full(at) {
+            self.pass(blocks);
+        }
+        self.buffer.step(at, id, taken);
+    }
+
     /// Passes on elements, where there are no steps.
     #[inline]
     fn pass_elements(&mut self) {
@@ -397,10 +407,9 @@ impl Sink for SourceObserver<'_, '_> {
     // Where there are selectors, the block cache has no cached blocks, and this is not called.
     #[inline]
     fn step(&mut self, at: u64, id: BlockId, taken: bool, blocks: &CachedBlocks<'_>) {
-        if self.buffer.is_full(at) {
-            self.pass(blocks);
+        if !self.buffer.further_step(at, id, taken) {
+            self.first_step(at, id, taken, blocks);
         }
-        self.buffer.step(at, id, taken);
     }
 
     // The turns of a loop are not given to `selectors`: where there are any, the fast paths have no

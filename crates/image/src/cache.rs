@@ -7,6 +7,7 @@ use tracewright_base::{
     Isa, Kind, MAX_EXPANSION, Miss, Pc, Reserve, Role, Space, Waypoints,
 };
 use tracewright_isa::rv::{Extensions, Upper};
+use tracewright_scan::prefetch;
 
 use crate::absent::Absent;
 use crate::address_spaces::Viewpoint;
@@ -716,10 +717,13 @@ impl BlockCache for Cache {
         if self.selectors.is_some() {
             return BlockId::NONE;
         }
-        let (_, code_space, address) = self.locate(pc);
+        let (view, code_space, address) = self.locate(pc);
         if self.absent.find(address, pc.isa, code_space).is_some() {
             return BlockId::NONE;
         }
+        // Most blocks that are entered are made: their code is loaded while the table is searched.
+        self.table.prefetch_lookup(address, code_space);
+        prefetch(self.image.run(view, address), 0);
         let (id, renumbered) = match self.table.find(address, code_space) {
             BlockId::NONE => self.make_and_explore(pc),
             id => (id, false),

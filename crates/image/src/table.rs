@@ -72,16 +72,15 @@ impl Target {
 /// The first capacity, in blocks.
 const FIRST: usize = 64;
 
-/// From this number of blocks on, the capacity is a power of two, so that half of the slots are
-/// used when it is reached; below, it grows by half. To insert many blocks again more often costs
-/// more than unused memory.
+/// Up to this number, blocks stay in the order of their first execution: they are in the
+/// second-level cache in any order, and to sort them costs more than it gives.
 const MANY: usize = 1 << 15;
 
 /// A slot without a block. Its low bits are greater than any index of a block.
 const FREE: u32 = u32::MAX;
 
-/// Of [`MANY`] blocks and more, the part that may be in another order than that of their addresses
-/// when the table grows: fewer are not sorted.
+/// Of more blocks, the part that may be in another order than that of their addresses when the
+/// table grows: fewer are not sorted.
 const DISORDERED: usize = 16;
 
 /// How many blocks ahead a slot is prefetched while all are filled.
@@ -393,22 +392,23 @@ impl Table {
         let least = len + room.max(FIRST);
         let capacity = match len {
             0 => self.first.max(least),
-            1..MANY => (len + len / 2).max(least),
             _ => (2 * len).max(least).next_power_of_two(),
         };
         let capacity = capacity.min(self.limit);
-        let wants_order = len < MANY || (len - self.ordered) > len / DISORDERED;
+        let wants_order = len >= MANY && (len - self.ordered) > len / DISORDERED;
         let sorted = wants_order && !self.held;
         self.wants_order = wants_order && self.held;
         if sorted {
             self.sort(capacity);
         } else {
-            self.blocks = with_capacity(&self.blocks, capacity);
-            self.successors = with_capacity(&self.successors, capacity);
-            self.links = with_capacity(&self.links, capacity);
-            self.targets = with_capacity(&self.targets, capacity);
+            with_capacity(&mut self.blocks, capacity);
+            with_capacity(&mut self.successors, capacity);
+            with_capacity(&mut self.links, capacity);
+            with_capacity(&mut self.targets, capacity);
         }
-        self.fill_slots(capacity);
+        if sorted || self.slots.len() != slots_for(capacity) {
+            self.fill_slots(capacity);
+        }
         if sorted {
             self.numbering.renew();
         }
@@ -456,7 +456,7 @@ impl Table {
 
     /// Makes the slots of all blocks, for `capacity` of them.
     fn fill_slots(&mut self, capacity: usize) {
-        let slots = (capacity * SPARSE).next_power_of_two();
+        let slots = slots_for(capacity);
         // An allocation of its own has large pages, and the old slots are not copied.
         self.slots = Vec::new();
         self.slots.reserve_exact(slots);
@@ -530,6 +530,11 @@ impl Table {
     }
 }
 
+/// The number of slots for `capacity` blocks.
+const fn slots_for(capacity: usize) -> usize {
+    (capacity * SPARSE).next_power_of_two()
+}
+
 /// The items of `list` in `order`, with `capacity`.
 fn in_order<T: Copy>(
     list: &[T],
@@ -545,12 +550,16 @@ fn in_order<T: Copy>(
     all
 }
 
-/// The items of `list` with `capacity`.
-fn with_capacity<T: Copy>(list: &[T], capacity: usize) -> Vec<T> {
+/// Gives `list` this capacity. A large allocation of its own has large pages; what is not as large
+/// is not copied where the system can move it.
+fn with_capacity<T: Copy>(list: &mut Vec<T>, capacity: usize) {
+    if capacity <= MANY {
+        return list.reserve_exact(capacity - list.len());
+    }
     let mut all = Vec::with_capacity(capacity);
     huge(&all);
     all.extend_from_slice(list);
-    all
+    *list = all;
 }
 
 /// The hash of an address, whose high bits are the slot.

@@ -20,6 +20,21 @@ impl Fold {
         self.count += 1;
     }
 
+    /// [`push`](Self::push) of each value, in two sums that do not wait for each other.
+    #[inline(always)]
+    pub(crate) fn push_all<T: Copy>(&mut self, items: &[T], mut value: impl FnMut(T) -> u64) {
+        const SQUARE: u64 = STEP.wrapping_mul(STEP);
+        let (pairs, rest) = items.as_chunks();
+        let (mut even, mut odd) = (0u64, self.sum);
+        for &[first, second] in pairs {
+            even = even.wrapping_mul(SQUARE).wrapping_add(value(first));
+            odd = odd.wrapping_mul(SQUARE).wrapping_add(value(second));
+        }
+        self.sum = even.wrapping_mul(STEP).wrapping_add(odd);
+        self.count += 2 * pairs.len() as u64;
+        rest.iter().for_each(|item| self.push(value(*item)));
+    }
+
     /// [`join`](Self::join) of the same values, `times` times.
     pub(crate) fn join_times(&mut self, values: Fold, mut times: u64) {
         // The values 1, 2, 4, ... times.

@@ -232,17 +232,21 @@ fn decode_alone<L, I, S>(
     I: Input + ?Sized,
     S: FnMut(L::Output, u64) -> bool,
 {
+    // Output that does not grow is passed on less and less often: the tables that a listener has
+    // made for it are lost each time.
+    let mut until = if L::GROWS { scheduler.len } else { scheduler.longest };
     // Bytes whose output was not passed on.
     let mut fed = 0;
     while joiner.wants_more() {
-        let len = READ.next_multiple_of(chunks.step).min(scheduler.len - fed);
+        let len = READ.next_multiple_of(chunks.step).min(until - fed);
         let Some(chunk) = chunks.next(len, 0, true) else { break };
         joiner.feed_all(&chunk.bytes);
         fed += chunk.len;
         // No more bytes are available now, or the output is that of a chunk.
-        if chunk.len < len || fed >= scheduler.len {
+        if chunk.len < len || fed >= until {
             joiner.flush();
             scheduler.output(fed, 0);
+            until = if L::GROWS { scheduler.len } else { (2 * until).min(LONGEST) };
             fed = 0;
         }
         chunks.reuse(chunk);

@@ -21,7 +21,7 @@ const MAX_FAILURES: u32 = 7;
 pub(super) struct Scheduler {
     step: usize,
     shortest: usize,
-    longest: usize,
+    pub(super) longest: usize,
     /// [`LONG`], or `longest` on one thread.
     long: usize,
     /// Length of the next chunk in bytes.

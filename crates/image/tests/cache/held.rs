@@ -13,17 +13,23 @@ use super::{ANY, DEFAULT, NO_WAYPOINTS, RET, cache, pc, words};
 /// They do where the cache grows or is full, too, and the results are those of any other cache.
 #[test]
 fn numbers_that_are_held_stay_valid() {
-    for blocks in [1 << 16, 700] {
-        let region = Region::new("code", 0, words(&[RET; 1000]));
-        let mut cache = cache([region], CacheOptions { blocks, ..DEFAULT });
+    for (blocks, words_of_code, explored) in [
+        (1 << 17, 100_000, usize::MAX),
+        // Pieces of code are divided at once.
+        (1 << 17, 100_000, 1 << 15),
+        (1 << 16, 1000, usize::MAX),
+        (700, 1000, usize::MAX),
+    ] {
+        let region = Region::new("code", 0, words(&vec![RET; words_of_code as usize]));
+        let mut cache = cache([region], CacheOptions { blocks, explored, ..DEFAULT });
         let code_space = cache.code_space(Isa::A64, ANY);
         let (mut random, mut cleared, mut sorted) = (Random::new(3), 0, 0);
         for _ in 0..6 {
             let before = cache.len();
             cache.hold_numbers(true);
             let mut numbers = Vec::new();
-            for _ in 0..1500 {
-                let address = 4 * random.below(1000);
+            for _ in 0..words_of_code.min(25_000) * 3 / 2 {
+                let address = 4 * random.below(words_of_code);
                 let id = match random.below(2) {
                     0 => cache.enter(pc(Isa::A64, address), None),
                     _ => {
@@ -41,17 +47,17 @@ fn numbers_that_are_held_stay_valid() {
             }
             assert!(cache.len() >= before && cache.len() <= blocks, "{}", cache.len());
             let full = cache.len() == blocks;
-            let numbering = cache.blocks().numbering().map(Numbering::downgrade);
+            let numbering = cache.blocks().numbering().map(Numbering::downgrade).unwrap();
             cache.hold_numbers(false);
             cleared += u32::from(cache.is_empty());
             assert_eq!(full, cache.is_empty());
-            // Blocks that grew in number are sorted, and have another numbering then.
-            let same = cache.blocks().numbering().zip(numbering).is_none_or(|(n, own)| n.is(&own));
+            // Where blocks are removed or sorted, they have another numbering, and else the same.
+            let same = cache.blocks().numbering().is_some_and(|now| now.is(&numbering));
             let moved = numbers.iter().any(|(id, address)| cache.find(*address, code_space) != *id);
-            assert!(!(moved && same));
+            assert_eq!(moved, !same);
             sorted += u32::from(moved && !full);
         }
-        assert_eq!((cleared > 0, sorted > 0), (blocks < 1000, blocks > 1000));
+        assert_eq!((cleared > 0, sorted > 0), (blocks < 1000, words_of_code > 1 << 15));
     }
 }
 

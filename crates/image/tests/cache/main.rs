@@ -1,5 +1,6 @@
 //! The results of the cache equal those of a walk without a cache, in any order of the calls.
 
+mod growth;
 mod held;
 mod riscv;
 
@@ -8,7 +9,7 @@ use std::sync::Arc;
 
 use tracewright_base::{
     BLOCK_CLASSES, Block, BlockCache, BlockId, Code, CodeSpace, End, Instruction, Isa, Kind, Last,
-    MAX_EXPANSION, Miss, Pc, Security, Space, Waypoints,
+    Links, MAX_EXPANSION, Miss, Pc, Security, Space, Waypoints,
 };
 use tracewright_image::{
     Bytes, Cache, CacheOptions, Image, MAX_BLOCK_INSTRUCTIONS, OpcodeCheck, Region, SpaceMask,
@@ -431,8 +432,11 @@ fn cached_chained_and_bounded_equal_a_naive_walk() {
 }
 
 /// Each successor is the block at the target or after the block, or is not known. An unconditional
-/// branch has no not-taken successor.
+/// branch has no not-taken successor. The links lead to the same blocks.
 fn assert_successors(cache: &Cache) {
+    let all = cache.blocks();
+    let links = all.all().iter().zip(all.successors()).flat_map(|(one, next)| Links::of(one, next));
+    assert!(links.eq(all.links().iter().copied()));
     let ids = (0..cache.len()).map(BlockId::new);
     for block in
         ids.filter_map(|id| cache.cached_block(id).zip(cache.blocks().successors().get(id.index())))
@@ -596,73 +600,6 @@ fn successors_are_recorded() {
     let second = one.enter(pc(Isa::A64, 4), Some((first, false)));
     assert_eq!(one.blocks().successors()[second.index()], [BlockId::NONE; 2]);
     assert_eq!((one.len(), one.find(0, code_space)), (1, BlockId::NONE));
-}
-
-/// A program of jumps, each over the next one. The blocks are cached from the middle outwards, and
-/// each successor stays correct while the blocks are sorted again.
-#[test]
-fn successors_are_preserved_when_the_cache_grows() {
-    const BLOCKS: u64 = 1000;
-    let mut cache = cache([Region::new("code", 0, words(&[B_8; BLOCKS as usize + 2]))], DEFAULT);
-    let code_space = cache.code_space(Isa::A64, ANY);
-    let middle_out = (0..BLOCKS).map(|n| {
-        let half = n.div_ceil(2);
-        4 * if n % 2 == 0 { BLOCKS / 2 + half - (n > 0) as u64 } else { BLOCKS / 2 - half }
-    });
-    for address in middle_out {
-        cache.block(pc(Isa::A64, address)).unwrap();
-        let from = cache.find(address, code_space);
-        assert_ne!(from, BlockId::NONE);
-        cache.enter(pc(Isa::A64, address + 8), Some((from, true)));
-        if cache.find(address, code_space) == from {
-            let [not, taken] = cache.blocks().successors()[from.index()];
-            let (to, class) = cache.blocks().get(taken).unwrap();
-            assert_eq!((not, to.start(class)), (BlockId::NONE, address + 8));
-        }
-    }
-    let mut linked = 0;
-    for at in (0..4 * BLOCKS).step_by(4) {
-        let id = cache.find(at, code_space);
-        let (cached, class) = cache.blocks().get(id).unwrap();
-        assert_eq!(cached.range(class, true).end(), at + 4);
-        if let Some((to, class)) = cache.blocks().get(cache.blocks().next(id, true)) {
-            assert_eq!(to.start(class), at + 8);
-            linked += 1;
-        }
-    }
-    // All but the blocks that were made while the cache grew.
-    assert!(linked > BLOCKS - 20, "{linked}");
-    // They are in the order of their addresses, except the last ones.
-    let starts: Vec<u64> = (0..cache.len())
-        .map(|index| cache.blocks().get(BlockId::new(index)).unwrap())
-        .map(|(cached, class)| cached.start(class))
-        .collect();
-    assert!(starts.array_windows().take(600).all(|[a, b]| a < b));
-}
-
-/// Blocks are not moved before a cache holds more than were expected.
-#[test]
-fn expected_blocks_are_not_sorted() {
-    for expected in [0, 1000] {
-        let region = Region::new("code", 0, words(&[RET; 1001]));
-        let mut cache = cache([region], DEFAULT);
-        cache.reserve(expected);
-        let code_space = cache.code_space(Isa::A64, ANY);
-        let ids = |cache: &Cache| {
-            let addresses = (1..=1000).rev().map(|n| 4 * n);
-            let ids = addresses.map(|address| cache.find(address, code_space).index());
-            ids.collect::<Vec<_>>()
-        };
-        for n in (1..=1000).rev() {
-            cache.block(pc(Isa::A64, 4 * n)).unwrap();
-        }
-        let in_order = ids(&cache).is_sorted();
-        assert_eq!(in_order, expected > 0);
-        cache.block(pc(Isa::A64, 0)).unwrap();
-        let starts = ids(&cache);
-        assert!(starts.iter().rev().is_sorted() || expected == 0, "sorted when it grows");
-        assert_eq!(starts.len(), 1000);
-    }
 }
 
 /// Look-ups through a shared reference may be on any thread.

@@ -24,7 +24,6 @@ struct Elements {
     elements: Vec<(u64, Element)>,
 }
 
-/// The path of several branches is received as its ranges.
 impl Sink for Elements {
     fn element(&mut self, at: u64, element: Element) {
         self.elements.push((at, element));
@@ -90,7 +89,6 @@ fn at_once_and_one_by_one() {
         let (name, params) = (stream.path.display().to_string(), &stream.params);
         let image = program(elf(&root, stream), params.rv64);
         let mut code = cache(&image, params);
-        code.use_paths(1);
         check(&name, &stream.bytes, params, &mut code, &mut random);
         for _ in 0..if stream.bytes.len() < 40_000 { short_or_long(3, 6) } else { 1 } {
             let mut damaged = stream.bytes.clone();

@@ -2,10 +2,9 @@
 
 use tracewright_base::{Batch, Element};
 use tracewright_decode::{Listener, Merge, Wants};
-use tracewright_scan::prefetch;
 
 use super::chain::Chains;
-use super::edge_steps::{self, EdgeCounts, Places};
+use super::edge_steps::{self, EdgeCounts, EdgeSteps};
 use crate::fold::mix;
 
 /// The bitmap of AFL and fuzzers derived from it: each edge adds one to the byte at `id(to) ^
@@ -14,7 +13,7 @@ use crate::fold::mix;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bitmap {
     chains: Chains,
-    places: Places,
+    steps: EdgeSteps,
     bytes: Bytes,
 }
 
@@ -32,16 +31,18 @@ impl EdgeCounts for Bytes {
         place as u32
     }
 
+    /// A follower has the place of the edge instead of a count.
     #[inline(always)]
-    fn prefetch(&self, place: u32) {
-        prefetch(&self.0, place as usize);
+    fn begin(&mut self, _: usize, _: usize, place: u32) -> u32 {
+        place
     }
 
     #[inline(always)]
-    fn add_at(&mut self, place: u32) {
-        if let Some(byte) = self.0.get_mut(place as usize) {
+    fn again(&mut self, place: &mut u32) -> bool {
+        if let Some(byte) = self.0.get_mut(*place as usize) {
             *byte = byte.wrapping_add(1);
         }
+        false
     }
 }
 
@@ -52,7 +53,7 @@ impl Bitmap {
     /// A bitmap of `size` bytes, rounded up to a power of two.
     pub fn new(size: usize) -> Self {
         let bytes = Bytes(vec![0; size.next_power_of_two()]);
-        Bitmap { chains: Chains::default(), places: Places::default(), bytes }
+        Bitmap { chains: Chains::default(), steps: EdgeSteps::default(), bytes }
     }
 
     /// The bitmap.
@@ -93,8 +94,8 @@ impl Listener for Bitmap {
     }
 
     fn batch(&mut self, batch: &Batch<'_>) {
-        let Bitmap { chains, places, bytes } = self;
-        edge_steps::count(batch, chains, places, bytes);
+        let Bitmap { chains, steps, bytes } = self;
+        edge_steps::count(batch, chains, steps, bytes);
     }
 
     fn wants(&self) -> Wants {

@@ -5,9 +5,8 @@ use std::hash::{Hash, Hasher};
 
 use tracewright_base::{Batch, BlockStep, Element, Part, Range, Turns};
 use tracewright_decode::{Listener, Merge, Wants};
-use tracewright_scan::prefetch;
 
-use super::step_table::{AHEAD, StepTables, is_large};
+use super::step_table::StepTables;
 use crate::fold::{Fold, Mixer, mix, spread};
 
 /// Folds all fields of each element, its source and its offset, in the order of each source. Two
@@ -22,9 +21,12 @@ pub struct Checksum {
     current: Fold,
     /// By source. The one of `source` is empty.
     others: Vec<Fold>,
-    /// What is folded of each step, without the offset.
-    values: StepTables<[u64; 2]>,
+    /// What is folded of each step, without the offset, where blocks are few.
+    words: StepTables<[u64; 2]>,
 }
+
+/// Up to this number, blocks are few: the words of all their steps take a megabyte.
+const FEW: usize = 1 << 15;
 
 impl Checksum {
     /// The number.
@@ -104,16 +106,25 @@ impl Listener for Checksum {
 }
 
 impl Checksum {
-    /// [`of_range`] of each step.
+    /// [`of_range`] of each step: from a table as long as that is in the processor's caches.
     fn steps(&mut self, batch: &Batch<'_>, steps: &[BlockStep]) {
-        let origin = origin(batch.source, 0);
-        let values = self.values.of(batch.source, &batch.blocks, |step| {
-            batch.range(step).map_or([0; 2], |range| words_of_range(&range, origin))
+        let (blocks, source) = (batch.blocks, origin(batch.source, 0));
+        if blocks.all().len() > FEW {
+            return self.current.push_all(steps, |step| {
+                // Each step has a block.
+                let Some((cached, class)) = blocks.get(step.id()) else { return 0 };
+                let counts = u64::from(cached.counts()) << 32;
+                let last = u64::from(class.last[usize::from(step.taken())].word()) << 32;
+                spread(cached.start(class) ^ counts, source ^ batch.at(step) ^ last)
+            });
+        }
+        let words = self.words.of(batch.source, &blocks, |step| {
+            batch.range(step).map_or([0; 2], |range| words_of_range(&range, source))
         });
-        self.current = match is_large(values) {
-            true => fold_steps::<true>(self.current, batch, steps, values),
-            false => fold_steps::<false>(self.current, batch, steps, values),
-        };
+        self.current.push_all(steps, |step| match words.get(step.index()) {
+            Some(&[start, rest]) => spread(start, rest ^ batch.at(step)),
+            None => 0,
+        });
     }
 }
 
@@ -124,24 +135,6 @@ impl Merge for Checksum {
             self.current.join(fold);
         }
     }
-}
-
-/// Folds `values` of steps. `PREFETCH`: they are many.
-fn fold_steps<const PREFETCH: bool>(
-    mut fold: Fold,
-    batch: &Batch<'_>,
-    steps: &[BlockStep],
-    values: &[[u64; 2]],
-) -> Fold {
-    for (n, &step) in steps.iter().enumerate() {
-        if PREFETCH && let Some(ahead) = steps.get(n + AHEAD) {
-            prefetch(values, ahead.index());
-        }
-        if let Some(&[start, rest]) = values.get(step.index()) {
-            fold.push(spread(start, rest ^ batch.at(step)));
-        }
-    }
-    fold
 }
 
 /// Source and offset of an element in one number.

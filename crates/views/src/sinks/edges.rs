@@ -5,7 +5,7 @@ use tracewright_decode::{Listener, Merge, Wants};
 use tracewright_scan::prefetch;
 
 use super::chain::Chains;
-use super::edge_steps::{self, EdgeCounts, Places};
+use super::edge_steps::{self, EdgeCounts, EdgeSteps, Follower};
 use crate::fold::mix;
 
 /// A control-flow edge.
@@ -24,7 +24,8 @@ pub struct Edge {
 #[derive(Clone, Debug, Default)]
 pub struct Edges {
     chains: Chains,
-    places: Places,
+    /// With executions that `table` does not have.
+    steps: EdgeSteps,
     table: Table,
 }
 
@@ -35,6 +36,8 @@ struct Table {
     /// A hash table with linear probing, of places plus 1: its size is a power of two, and at most
     /// half of it is used.
     slots: Vec<u32>,
+    /// The edges that followers count: source, step, and place.
+    counted: Vec<(u32, u32, u32)>,
 }
 
 impl Edges {
@@ -51,6 +54,11 @@ impl Edges {
     /// All edges, by their addresses.
     pub fn sorted(&self) -> Vec<Edge> {
         let mut edges = self.table.edges.clone();
+        for (place, count) in self.pending() {
+            if let Some(edge) = edges.get_mut(place) {
+                edge.count += count;
+            }
+        }
         edges.sort_unstable();
         edges
     }
@@ -58,7 +66,31 @@ impl Edges {
     /// The count of the edge from `from` to `to`.
     pub fn count(&self, from: u64, to: u64) -> u64 {
         let place = self.table.slot(from, to).and_then(|slot| self.table.place(slot));
-        place.and_then(|place| self.table.edges.get(place)).map_or(0, |edge| edge.count)
+        let counted = place.and_then(|place| self.table.edges.get(place));
+        let pending = self.pending().filter(|&(its, _)| Some(its) == place);
+        counted.map_or(0, |edge| edge.count) + pending.map(|(_, count)| count).sum::<u64>()
+    }
+
+    /// The places of edges that followers count, and these counts.
+    fn pending(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+        self.table.counted.iter().filter_map(|&(source, step, place)| {
+            let follower = self.steps.followers.get(source as usize, step as usize)?;
+            Some((place as usize, follower.count.into()))
+        })
+    }
+
+    /// Adds the counts of followers to those of the edges.
+    #[cold]
+    fn settle(&mut self) {
+        let Edges { steps, table, .. } = self;
+        for (source, step, place) in table.counted.drain(..) {
+            if let Some(edge) = table.edges.get_mut(place as usize)
+                && let Some(follower) = steps.followers.get_mut(source as usize, step as usize)
+            {
+                edge.count += u64::from(follower.count);
+                *follower = Follower::NONE;
+            }
+        }
     }
 }
 
@@ -119,16 +151,28 @@ impl EdgeCounts for Table {
         self.insert(Edge { from, to, count: times })
     }
 
-    #[inline(always)]
-    fn prefetch(&self, place: u32) {
-        prefetch(&self.edges, place as usize);
+    #[inline]
+    fn approach(&self, from: u64, to: u64) {
+        prefetch(&self.slots, mix(from, to) as usize & self.slots.len().wrapping_sub(1));
+    }
+
+    #[inline]
+    fn prefetch(&self, from: u64, to: u64) {
+        let slot = mix(from, to) as usize & self.slots.len().wrapping_sub(1);
+        if let Some(place) = self.place(slot) {
+            prefetch(&self.edges, place);
+        }
+    }
+
+    fn begin(&mut self, source: usize, step: usize, place: u32) -> u32 {
+        self.counted.push((source as u32, step as u32, place));
+        0
     }
 
     #[inline(always)]
-    fn add_at(&mut self, place: u32) {
-        if let Some(edge) = self.edges.get_mut(place as usize) {
-            edge.count += 1;
-        }
+    fn again(&mut self, count: &mut u32) -> bool {
+        *count = count.wrapping_add(1);
+        *count == 0
     }
 }
 
@@ -148,8 +192,11 @@ impl Listener for Edges {
     }
 
     fn batch(&mut self, batch: &Batch<'_>) {
-        let Edges { chains, places, table } = self;
-        edge_steps::count(batch, chains, places, table);
+        if !self.steps.followers.are_of(batch.source, &batch.blocks) {
+            self.settle();
+        }
+        let Edges { chains, steps, table } = self;
+        edge_steps::count(batch, chains, steps, table);
     }
 
     fn wants(&self) -> Wants {
@@ -158,7 +205,11 @@ impl Listener for Edges {
 }
 
 impl Merge for Edges {
-    fn merge(&mut self, later: Self) {
+    fn merge(&mut self, mut later: Self) {
+        later.settle();
+        if self.is_empty() {
+            self.table = std::mem::take(&mut later.table);
+        }
         let mut between = Vec::new();
         self.chains.join(later.chains, |from, to| between.push((from, to)));
         for (from, to) in between {
@@ -167,5 +218,46 @@ impl Merge for Edges {
         for edge in later.table.edges {
             self.table.add(edge.from, edge.to, edge.count);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tracewright_base::{BatchBuffer, BlockId, BlockStep, Role};
+    use tracewright_testing::Random;
+
+    use super::super::step_tests::Program;
+    use super::*;
+
+    /// The count of a follower has 32 bits.
+    #[test]
+    fn counts_by_step_have_no_limit() {
+        // A block that ends with a jump.
+        let jumps = |program: &Program, id: usize| {
+            let step = BlockStep::new(BlockId::new(id), true, 0);
+            (program.range(step).last.role == Role::Jump).then_some(step)
+        };
+        let program = Program::new(&mut Random::new(1), 24);
+        let step = (0..24).find_map(|id| jumps(&program, id)).expect("a jump");
+        let mut buffer = BatchBuffer::default();
+        for _ in 0..5 {
+            buffer.step(0, step.id(), true);
+        }
+        let mut edges = Edges::default();
+        let batch = buffer.batch(0, program.blocks());
+        edges.batch(&batch);
+        let range = program.range(step);
+        let count = |edges: &Edges| edges.count(range.last_address(), range.start);
+        assert_eq!(count(&edges), 4);
+        edges.batch(&batch);
+        assert_eq!(count(&edges), 9);
+        let follower = edges.steps.followers.get_mut(0, step.index()).expect("a follower");
+        let before = u64::from(std::mem::replace(&mut follower.count, u32::MAX - 1));
+        edges.batch(&batch);
+        let want = 9 - before + u64::from(u32::MAX - 1) + 5;
+        assert_eq!(count(&edges), want);
+        let mut all = Edges::default();
+        all.merge(edges);
+        assert_eq!(all.count(range.last_address(), range.start), want);
     }
 }

@@ -26,6 +26,8 @@ mod edges;
 mod ranges;
 mod step_table;
 #[cfg(test)]
+mod step_tests;
+#[cfg(test)]
 mod tests;
 
 pub use bitmap::Bitmap;

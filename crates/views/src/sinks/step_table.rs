@@ -42,6 +42,25 @@ impl<T> PartialEq for StepTables<T> {
 impl<T> Eq for StepTables<T> {}
 
 impl<T> StepTables<T> {
+    /// Whether the values of `source` are those of `blocks`, or there are none.
+    #[inline]
+    pub(super) fn are_of(&self, source: usize, blocks: &CachedBlocks<'_>) -> bool {
+        let of_blocks = |table: &StepTable<T>| {
+            blocks.numbering().is_some_and(|numbering| numbering.is(&table.numbering))
+        };
+        self.0.get(source).is_none_or(|table| table.values.is_empty() || of_blocks(table))
+    }
+
+    /// A value of `source`.
+    pub(super) fn get_mut(&mut self, source: usize, step: usize) -> Option<&mut T> {
+        self.0.get_mut(source)?.values.get_mut(step)
+    }
+
+    /// A value of `source`.
+    pub(super) fn get(&self, source: usize, step: usize) -> Option<&T> {
+        self.0.get(source)?.values.get(step)
+    }
+
     /// The values of `source`, one for each step of `blocks`. `make` makes those that are missing.
     #[inline]
     pub(super) fn of(

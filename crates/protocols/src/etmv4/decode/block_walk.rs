@@ -61,6 +61,12 @@ pub(super) enum Stop {
     ExceptionReturn,
 }
 
+/// The kinds of links that [`BlockWalk::turn`] takes, whether an atom follows or not.
+const TURNS: u32 = Links::BEHIND_CALL | Links::EXCEPTION_RETURN | Links::CALL;
+
+/// No step.
+const NO_STEP: u32 = u32::MAX;
+
 /// A next block within this distance, in blocks, is probably prefetched already.
 const ADJACENT: usize = 8;
 
@@ -146,59 +152,39 @@ impl BlockWalk {
         'room: loop {
             let mut buffer = sink.take_steps(self.at, blocks);
             let start = buffer.begin(self.at);
-            let first = buffer.len();
-            let mut used = first;
+            let mut used = buffer.len();
             let Some(places) = buffer.places() else { return Stop::Packet };
             let BlockWalk { mut steps, mut at, mut taken, .. } = *self;
             let mut next = Links::to(self.next);
+            let mut last = NO_STEP;
             let mut offset = at.wrapping_sub(start);
             let stop = 'walk: loop {
-                loop {
-                    // A link with a kind of a waypoint, or to no block, is greater than any step.
-                    while steps > 1
-                        && let step = next | steps & 1
-                        && let Some(&link) = links.get(step as usize)
+                // A link with a kind of a waypoint, or to no block, is greater than any step.
+                while steps > 1
+                    && let step = next | steps & 1
+                    && let Some(&link) = links.get(step as usize)
+                {
+                    places[used % BatchBuffer::STEPS] = BlockStep::from_word(step, offset);
+                    used += 1;
+                    steps >>= 1;
+                    (last, next) = (step, link & mask);
+                    if PREFETCH
+                        && (next.wrapping_sub(step) as usize).wrapping_add(2 * ADJACENT)
+                            > 4 * ADJACENT
                     {
-                        places[used % BatchBuffer::STEPS] = BlockStep::from_word(step, offset);
-                        used += 1;
-                        steps >>= 1;
-                        next = link & mask;
-                        if PREFETCH
-                            && (next.wrapping_sub(step) as usize).wrapping_add(2 * ADJACENT)
-                                > 4 * ADJACENT
-                        {
-                            prefetch_links(blocks, next);
-                        }
+                        prefetch_links(blocks, next);
                     }
-                    let kinds = next & !Links::NONE;
-                    if kinds & Links::BEHIND_CALL != 0 {
-                        next = Links::NONE;
-                    } else if kinds & Links::EXCEPTION_RETURN != 0 {
-                        next &= Links::NONE;
-                        break 'walk Some(Stop::ExceptionReturn);
-                    } else if kinds & Links::CALL != 0 {
-                        self.calls.push(places[used.wrapping_sub(1) % BatchBuffer::STEPS].id());
-                        next &= !Links::CALL;
-                        continue;
-                    }
-                    if steps <= 1 {
-                        break;
-                    }
-                    // An indirect branch has no successor, but a return may lead to a known block.
-                    let indirect = match used > first {
-                        true => kinds & Links::INDIRECT != 0,
-                        false => self.is_indirect(blocks),
-                    };
-                    next = match indirect {
-                        true => self.calls.pop(links),
-                        false => Links::NONE,
-                    };
+                }
+                if steps > 1 || next & TURNS != 0 {
+                    let stop;
+                    (next, stop) = self.turn(next, steps, last, blocks);
                     if PREFETCH {
                         prefetch_links(blocks, next);
                     }
-                    if next == Links::NONE {
-                        break 'walk Some(Stop::Unknown);
+                    if stop.is_some() {
+                        break stop;
                     }
+                    continue;
                 }
                 let Some(&header) = piece.get(taken) else {
                     (base, piece) = packets.piece(taken);
@@ -209,9 +195,7 @@ impl BlockWalk {
                 };
                 match Atoms::steps(header) {
                     0 => {
-                        if used > first {
-                            self.leave(places[used.wrapping_sub(1) % BatchBuffer::STEPS]);
-                        }
+                        self.leave(last);
                         let walked = (self.last, Links::id(next));
                         let (to, len) = packets.jump(taken, header, walked, self.before);
                         if len == 0 {
@@ -237,9 +221,7 @@ impl BlockWalk {
                     }
                 }
             };
-            if used > first {
-                self.leave(places[used.wrapping_sub(1) % BatchBuffer::STEPS]);
-            }
+            self.leave(last);
             buffer.set_len(used);
             (self.next, self.steps) = (Links::id(next), steps);
             (self.at, self.taken) = (at, taken);
@@ -250,10 +232,46 @@ impl BlockWalk {
         }
     }
 
-    /// `step` was executed last.
+    /// The step `last` was executed last; [`NO_STEP`] if there was none.
     #[inline(always)]
-    fn leave(&mut self, step: BlockStep) {
-        (self.last, self.before) = (step.id(), u32::from(step.taken()));
+    fn leave(&mut self, last: u32) {
+        if last != NO_STEP {
+            let last = BlockStep::from_word(last, 0);
+            (self.last, self.before) = (last.id(), u32::from(last.taken()));
+        }
+    }
+
+    /// Takes what the step `last`, of which `next` is the link, does beside leading to a block, or
+    /// finds the block at which the next atom is executed. Returns the link that replaces `next`.
+    // In line, its variables would take the registers of the loop.
+    #[inline(never)]
+    fn turn(
+        &mut self,
+        next: u32,
+        steps: u32,
+        last: u32,
+        blocks: &CachedBlocks<'_>,
+    ) -> (u32, Option<Stop>) {
+        let kinds = next & !Links::NONE;
+        if kinds & Links::BEHIND_CALL == 0 {
+            if kinds & Links::EXCEPTION_RETURN != 0 {
+                return (next & Links::NONE, Some(Stop::ExceptionReturn));
+            }
+            if kinds & Links::CALL != 0 {
+                self.calls.push(BlockStep::from_word(last, 0).id(), blocks.links());
+                return (next & !Links::CALL, None);
+            }
+        }
+        if steps <= 1 {
+            return (Links::NONE, None);
+        }
+        // An indirect branch has no successor, but a return may lead to a known block.
+        let indirect = match last {
+            NO_STEP => self.is_indirect(blocks),
+            _ => kinds & (Links::INDIRECT | Links::BEHIND_CALL) == Links::INDIRECT,
+        };
+        let next = if indirect { self.calls.pop(blocks.links()) } else { Links::NONE };
+        (next, (next == Links::NONE).then_some(Stop::Unknown))
     }
 }
 

@@ -90,6 +90,9 @@ pub(super) struct Calls {
     /// The block that pushed the entry at the same [`index`] of [`Returns`], where it is known.
     /// For an entry that is in [`Returns`] it is a prediction: another block may have pushed it.
     blocks: [BlockId; SLOTS],
+    /// The links to the blocks at the return addresses of entries that are not in [`Returns`], as
+    /// far as they were known at the push: a pop waits for one load less.
+    behind: [u32; SLOTS],
     /// The slot of the newest entry.
     slot: u8,
     /// How many entries are not in [`Returns`].
@@ -98,10 +101,17 @@ pub(super) struct Calls {
     most: u8,
 }
 
+/// The link to the block at the return address of `call`.
+#[inline]
+fn behind(call: BlockId, links: &[u32]) -> u32 {
+    links.get(2 * call.index()).map_or(Links::NONE, |link| link & Links::NONE)
+}
+
 impl Calls {
     /// No entries beside those of `returns`.
     pub(super) const fn new(returns: &Returns) -> Calls {
-        Calls { blocks: [BlockId::NONE; SLOTS], slot: returns.slot, pushed: 0, most: 0 }
+        let (blocks, behind) = ([BlockId::NONE; SLOTS], [Links::NONE; SLOTS]);
+        Calls { blocks, behind, slot: returns.slot, pushed: 0, most: 0 }
     }
 
     /// The block that pushed the newest entry, where it is known.
@@ -111,9 +121,10 @@ impl Calls {
     }
 
     #[inline]
-    pub(super) fn push(&mut self, call: BlockId) {
+    pub(super) fn push(&mut self, call: BlockId, links: &[u32]) {
         self.slot = self.slot.wrapping_add(1);
         self.blocks[index(self.slot)] = call;
+        self.behind[index(self.slot)] = behind(call, links);
         self.pushed = (self.pushed + 1).min(DEPTH);
         self.most = self.most.max(self.pushed);
     }
@@ -125,8 +136,10 @@ impl Calls {
         if self.pushed == 0 {
             return Links::NONE;
         }
-        let behind = links.get(2 * self.newest().index()).copied().unwrap_or(Links::NONE);
-        let next = behind & Links::NONE;
+        let mut next = self.behind[index(self.slot)];
+        if next == Links::NONE {
+            next = behind(self.newest(), links);
+        }
         if next != Links::NONE {
             self.slot = self.slot.wrapping_sub(1);
             self.pushed -= 1;
@@ -305,7 +318,7 @@ mod tests {
                     0 => calls.hand_over(&mut returns, &blocks),
                     1..=8 => {
                         let call = BlockId::new(random.next() as usize >> 8 & 511);
-                        calls.push(call);
+                        calls.push(call, blocks.links());
                         expected.push(Return::after(call, &blocks).unwrap());
                         filled += u32::from(expected.len == DEPTH);
                     }

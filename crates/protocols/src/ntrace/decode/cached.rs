@@ -174,7 +174,7 @@ impl Decoder {
             let branches = len.min(Path::BRANCHES);
             let steps = map as u32 & ((1 << branches) - 1) | 1 << branches;
             let to_indirect = COUNTED && len <= Path::BRANCHES;
-            let Some(path) = blocks.branch_path_through(now.next, steps, to_indirect) else {
+            let Some(path) = blocks.branch_path(now.next, steps, to_indirect) else {
                 break false;
             };
             let size = u64::from(path.half_words());
@@ -264,7 +264,7 @@ impl Decoder {
         to_indirect: bool,
         blocks: &CachedBlocks<'_>,
     ) {
-        if let Some(path) = blocks.branch_path_through(first, steps, to_indirect) {
+        if let Some(path) = blocks.branch_path(first, steps, to_indirect) {
             path.for_each_step(blocks, |id, _| self.push_call(id, blocks));
         }
     }

@@ -1,8 +1,8 @@
 //! Branches whose outcomes are known or predicted.
 
-use tracewright_base::{self as base, BlockId, CachedBlock, CachedBlocks, Sink, Turns};
+use tracewright_base::{BlockId, CachedBlock, CachedBlocks, Sink, Turns};
 
-use super::super::goal::{BLOCK, JUMP, Path, cost};
+use super::super::goal::{BLOCK, Path, cost};
 use super::super::pending::{Entries, Outcomes, Predictor};
 use super::Stop;
 use crate::cursor::Cursor;
@@ -56,38 +56,9 @@ impl Branches {
         sink: &mut S,
     ) -> Option<Stop> {
         self.map = outcomes.map & ((1 << count) - 1) | 1 << count;
-        self.take_paths(at, limit, blocks, sink);
-        let stop = match self.map == 1 {
-            true => None,
-            false => self.run::<S, MAP>(None, at, limit, blocks, sink),
-        };
+        let stop = self.run::<S, MAP>(None, at, limit, blocks, sink);
         outcomes.pass(count - self.map.ilog2());
         stop
-    }
-
-    /// Follows the branches in stored paths, as far as their blocks are known and `limit` allows.
-    #[inline(always)]
-    fn take_paths<S: Sink>(
-        &mut self,
-        at: u64,
-        limit: u64,
-        blocks: &CachedBlocks<'_>,
-        sink: &mut S,
-    ) {
-        while self.map > 1 {
-            let count = self.map.ilog2().min(base::Path::BRANCHES);
-            // In a path 1 is a branch that is taken.
-            let steps = !self.map as u32 & ((1 << count) - 1) | 1 << count;
-            let Some(path) = blocks.branch_path(self.cursor.next, steps) else { return };
-            let jumps = u64::from(path.ranges() - count);
-            let after = self.spent + u64::from(path.instructions()) + jumps * JUMP;
-            if after > limit {
-                return;
-            }
-            path.for_each_step(blocks, |id, taken| sink.step(at, id, taken, blocks));
-            self.cursor = Cursor { next: path.next, last: path.last, taken: path.taken() };
-            (self.map, self.spent) = (self.map >> count, after);
-        }
     }
 
     /// In branch prediction mode: follows all but the last `spare` of `outcomes`, and takes them.
