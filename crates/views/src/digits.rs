@@ -138,6 +138,11 @@ impl ShortText {
         self.len
     }
 
+    /// Whether there is no character.
+    pub const fn is_empty(self) -> bool {
+        self.len == 0
+    }
+
     /// Appends the text.
     #[inline(always)]
     pub fn put(self, out: &mut String) {
