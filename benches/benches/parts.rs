@@ -16,9 +16,10 @@ use tracewright::base::{
 use tracewright::decode::{Memory, Options, Plan, Session};
 use tracewright::frames::{Event, Framing, Joiner, Link, Split, Splitter};
 use tracewright::image::{Cache, CacheOptions};
+use tracewright::opencsd;
 use tracewright::protocols::etmv4;
 use tracewright::views::sinks::{Bitmap, Checksum, Count, Coverage, Edges};
-use tracewright::views::{Source, json, opencsd, text};
+use tracewright::views::{Source, json, text};
 use tracewright::{Capture, Listener};
 
 const BYTES: usize = 1 << 18;
