@@ -4,12 +4,14 @@
 //! half-words of their path are subtracted from the next I-CNT. ("Decoding Algorithm", with the
 //! half-words counted on the whole path)
 
+mod branches;
 mod cached;
 mod events;
 mod fast_path;
 mod outcomes;
 mod repeat;
 mod returns;
+mod steps;
 mod vendor;
 mod walk;
 
