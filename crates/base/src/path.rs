@@ -248,6 +248,29 @@ impl Path {
             left >>= u32::from(!passed);
         }
     }
+
+    /// The same for a path of branches. The processor predicts which blocks end with a branch that
+    /// has a condition: the next block need not wait for what is read of this one.
+    #[inline]
+    pub fn for_each_branch_step(
+        &self,
+        blocks: &CachedBlocks<'_>,
+        mut each: impl FnMut(BlockId, bool),
+    ) {
+        let (mut next, mut left) = (self.first, self.steps);
+        for _ in 0..self.ranges {
+            let Some((cached, successors, _)) = blocks.step(next) else { return };
+            if cached.is_any_of(CachedBlock::UNCONDITIONAL) {
+                each(next, true);
+                next = successors[1];
+                continue;
+            }
+            let taken = left & 1 != 0;
+            each(next, taken);
+            next = successors[usize::from(taken)];
+            left >>= 1;
+        }
+    }
 }
 
 impl CachedBlocks<'_> {
@@ -342,6 +365,10 @@ mod tests {
                 let mut found = Vec::new();
                 path.for_each_step(&blocks, |id, taken| found.push((id.index(), taken)));
                 assert_eq!(found, [(0, true), (0, false), (1, true), (2, true)]);
+                path.for_each_branch_step(&blocks, |id, taken| {
+                    assert_eq!((id.index(), taken), found.remove(0));
+                });
+                assert!(found.is_empty());
             }
             let short = blocks.branch_path(id(0), 0b101, false).expect("a path");
             assert_eq!((short.indirect(), short.next, short.has_calls()), (None, id(1), false));
@@ -383,6 +410,10 @@ mod tests {
             let branches = [(2, false), (2, true), (2, true)];
             let want = [(0, true), (1, true), branches[0], (0, true), (1, true), branches[1]];
             assert_eq!(found, [&want[..], &[(1, true), branches[2]]].concat());
+            path.for_each_branch_step(&blocks, |id, taken| {
+                assert_eq!((id.index(), taken), found.remove(0));
+            });
+            assert!(found.is_empty());
             // A loop without branches.
             assert_eq!(blocks.branch_path(id(3), 0b10, false), None);
         }

@@ -47,6 +47,7 @@ mod pieces;
 mod processes;
 mod record;
 mod recording;
+mod riscv;
 mod sampled;
 mod units;
 mod window;
@@ -71,6 +72,7 @@ pub use find::{Search, hex};
 pub use listed_samples::{FileAddress, ListedSample, ListedSamples, SampledBinary};
 pub use record::{Aux, AuxTrace, Body, CS_ETM, IdEntry, MappedFile, Mmap, Record, Task};
 pub use recording::{PMU, Recording, SAMPLE_TYPE};
+pub use riscv::RISCV_TRACE;
 pub use units::{Unit, Units};
 pub use write::Layout;
 
@@ -208,6 +210,7 @@ fn units(data: &PerfData) -> Result<Units, String> {
     // A file with several traces has one for each.
     match found.min_by_key(|(kind, _)| *kind != CS_ETM) {
         Some((CS_ETM, words)) => Ok(Units::read(words)?),
+        Some((RISCV_TRACE, words)) => Ok(riscv::units(words)?),
         Some((kind, _)) => Err(format!(
             "it contains {} trace, and only CoreSight trace (cs_etm) can be decoded",
             trace_type(kind)
@@ -264,7 +267,6 @@ fn capture(
         note(Problem::PerfMissing(problem.clone()));
     }
     let units = units(data)?;
-    let ids = hardware_ids(data)?;
     let attr = data.attrs.iter().find(|attr| attr.kind == units.pmu).or(data.attrs.first());
     let timed = attr.is_some_and(|attr| {
         attr.sample_type & Attr::TIME != 0 && attr.flags & Attr::SAMPLE_ID_ALL != 0
@@ -276,6 +278,10 @@ fn capture(
     };
 
     let mut pieces = Pieces::of(data, units.pmu);
+    let ids = match units.are_riscv() {
+        true => riscv::ids(&pieces.pieces, &units),
+        false => hardware_ids(data)?,
+    };
     pieces.report(&mut note);
     lost_records(data, &mut note);
 
@@ -433,9 +439,10 @@ fn add_sources(capture: &mut Capture, linux: &mut Linux, units: &Units, ids: &Id
         source.core = Some(capture.cores.len());
         source.path.clone_from(&capture.path);
         let v7 = ["ETM3", "PTM"].contains(&source.device_type.as_str());
+        let architecture = if v7 { "ARMv7-A" } else { "ARMv8-A" };
         capture.cores.push(Core {
             name: format!("core{cpu}"),
-            device_type: if v7 { "ARMv7-A" } else { "ARMv8-A" }.into(),
+            device_type: if units.are_riscv() { "RISC-V" } else { architecture }.into(),
             path: capture.path.clone(),
             ..Core::default()
         });
@@ -489,7 +496,8 @@ impl SourcesById {
     fn new(capture: &Capture, linux: &Linux, ids: &Ids) -> SourcesById {
         let mut sources = SourcesById::default();
         for (n, (source, cpu)) in capture.sources.iter().zip(&linux.cpus).enumerate() {
-            let id = ["TRCTRACEIDR", "ETMTRACEIDR"].iter().find_map(|name| source.register(name));
+            let id = ["TRCTRACEIDR", "ETMTRACEIDR", "trace_id"];
+            let id = id.iter().find_map(|name| source.register(name));
             let id = id.map_or(0, |id| id as u16 & 0x7f);
             let sink = ids.get(cpu).map(|(_, sink)| *sink);
             if ids.is_empty() || sink.is_some() {

@@ -58,6 +58,12 @@ impl Piece {
         }
 
         let mut ids = Ids(BTreeSet::new());
+        self.split(&mut ids, block);
+        ids.0
+    }
+
+    /// Removes the formatter frames of the piece. `block` is memory that is used again.
+    pub(super) fn split(&self, to: &mut impl Split, block: &mut Vec<u8>) {
         let mut splitter = Splitter::new(Link::new(Framing::Coresight));
         let mut at = 0;
         block.resize(BLOCK, 0);
@@ -65,12 +71,11 @@ impl Piece {
             let mut reader = part.reader();
             // Bytes before an error count.
             while let Ok(len @ 1..) = reader.read(block) {
-                splitter.split(at, block.get(..len).unwrap_or_default(), &mut ids);
+                splitter.split(at, block.get(..len).unwrap_or_default(), to);
                 at += len as u64;
             }
         }
-        splitter.finish(&mut ids);
-        ids.0
+        splitter.finish(to);
     }
 }
 

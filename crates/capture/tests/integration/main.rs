@@ -13,6 +13,7 @@ mod perf_events;
 mod perf_files;
 mod perf_hostile;
 mod perf_layouts;
+mod perf_riscv;
 mod perf_search;
 mod problems;
 mod raw;

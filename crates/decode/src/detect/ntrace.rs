@@ -40,6 +40,14 @@ struct Plausibility {
     /// Indirect transfers and traps, and the traps among them.
     transfers: u32,
     traps: u32,
+    /// Traps after a trap of the same source.
+    repeated_traps: u32,
+    /// The source of the last transfer, if that was a trap.
+    trapped: Option<u16>,
+    /// I-CNT of branches and transfers, by bit 0.
+    counts: [u32; 2],
+    /// Address fields, by bit 0: address bit 1, or whether it differs.
+    addresses: [u32; 2],
     /// SRC values, each with its messages.
     sources: Vec<(u16, u32)>,
 }
@@ -77,7 +85,18 @@ impl Plausibility {
         if let Message::IndirectBranch { btype, .. } | Message::IndirectBranchHist { btype, .. } =
             packet.message
         {
-            (self.transfers, self.traps) = (self.transfers + 1, self.traps + u32::from(btype != 0));
+            let (is_trap, source) = (btype != 0, Some(packet.source));
+            (self.transfers, self.traps) = (self.transfers + 1, self.traps + u32::from(is_trap));
+            self.repeated_traps += u32::from(is_trap && self.trapped == source);
+            self.trapped = source.filter(|_| is_trap);
+        }
+        let field = packet.message.reference(Some(0)).flatten();
+        for (field, tally) in
+            [(branch_count(&packet.message), &mut self.counts), (field, &mut self.addresses)]
+        {
+            if let Some(field) = field {
+                tally[usize::from(field & 1 != 0)] += 1;
+            }
         }
         let few = self.sources.len() < MAX_SOURCES;
         match self.sources.iter_mut().find(|(number, _)| *number == packet.source) {
@@ -92,9 +111,19 @@ impl Plausibility {
         let messages = i64::from(self.messages.max(1));
         let rare = self.sources.iter().filter(|(_, count)| count * 64 < self.messages).count();
         let odd = i64::from(self.reserved) + i64::from(self.backwards) + i64::from(self.longer) / 2;
-        // Most transfers are no traps.
-        let traps = i64::from(self.traps * 2 > self.transfers + 8) * 200;
-        1000 - odd * 1000 / messages - (rare as i64 * 20).min(500) - traps
+        // Most transfers are no traps, and a handler returns before the next trap. Where SRC is too
+        // wide, bit 0 of I-CNT is read as bit 1 of B-TYPE.
+        let traps =
+            self.traps * 2 > self.transfers + 8 || self.repeated_traps * 4 > self.traps + 16;
+        let wrong = i64::from(traps) + i64::from(self.has_shifted_counts());
+        1000 - odd * 1000 / messages - (rare as i64 * 20).min(500) - wrong * 200
+    }
+
+    /// Whether code has instructions of 16 bits, by its addresses, and I-CNT is always even. Where
+    /// SRC is too narrow, bit 1 of B-TYPE is read as bit 0 of I-CNT.
+    const fn has_shifted_counts(&self) -> bool {
+        let ([even, odd], [aligned, others]) = (self.counts, self.addresses);
+        even >= 64 && odd * 32 < even && others * 8 > aligned
     }
 }
 
@@ -117,6 +146,16 @@ const fn count(message: &Message) -> Option<u64> {
             rdata,
             ..
         } => Some(rdata),
+        _ => None,
+    }
+}
+
+/// I-CNT of a message that ends with a branch or an indirect transfer.
+const fn branch_count(message: &Message) -> Option<u64> {
+    match message {
+        Message::DirectBranch { .. }
+        | Message::IndirectBranch { .. }
+        | Message::IndirectBranchHist { .. } => count(message),
         _ => None,
     }
 }

@@ -4,6 +4,7 @@
 //! half-words of their path are subtracted from the next I-CNT. ("Decoding Algorithm", with the
 //! half-words counted on the whole path)
 
+mod branches;
 mod cached;
 mod events;
 mod fast_path;
@@ -11,6 +12,7 @@ mod granted;
 mod outcomes;
 mod repeat;
 mod returns;
+mod steps;
 mod vendor;
 mod walk;
 

@@ -15,6 +15,7 @@ mod generated;
 mod listeners;
 mod perf;
 mod perf_processes;
+mod perf_riscv;
 mod programmed;
 mod reference;
 mod reference_arm32;

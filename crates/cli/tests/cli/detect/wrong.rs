@@ -367,6 +367,24 @@ fn runs(messages: &str) {
     assert_eq!(output.status.code(), Some(0), "{words}: {text}");
 }
 
+/// Linux on a board with SRC of two bits: without a program, the messages show each wrong width.
+#[test]
+fn widths_of_source_numbers_without_a_program() {
+    let Some(root) = shared("captures/riscv/ntrace/sifive-hw/linux-dynamic") else { return };
+    let folder = Folder::new("wrong-ntrace-linux");
+    let path = folder.path("linux.bin");
+    fs::write(&path, tracewright_testing::unpacked(&root.join("stream.bin.xz"))).unwrap();
+    for width in 0..=6 {
+        let mut command = vec![OsString::from("info"), path.clone().into()];
+        let given = format!("source_width={width}");
+        let words = ["--protocol", "ntrace", "--config", "profile=sifive", "--config", &given];
+        command.extend(words.map(OsString::from));
+        let output = tracewright(&command);
+        let named = output.out.contains("which is NTRACE (profile sifive, 2-bit SRC)");
+        assert_eq!(named, width != 2, "{width}: {}", output.out);
+    }
+}
+
 /// A wrong width of SRC, or profile, of N-Trace reads nearly all bytes: the parameters that explain
 /// the messages are named. XLEN is that of the program.
 #[test]

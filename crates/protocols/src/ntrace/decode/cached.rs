@@ -5,6 +5,7 @@ use tracewright_base::{
 };
 
 use super::outcomes::Outcomes;
+use super::steps::Steps;
 use super::walk::{End, JUMP, Last, Walk};
 use super::{Decoder, Position};
 use crate::cursor::Cursor;
@@ -151,18 +152,17 @@ impl Decoder {
     /// Emits stored paths of several branches, as far as their blocks are known and the walk goes,
     /// also through returns whose targets are on the return stack. With `COUNTED`, the walk has a
     /// number of half-words, and ends with an indirect branch whose target has the address field
-    /// `end`. Returns whether it is at its end.
+    /// `end`. Returns whether it is at its end; otherwise also where `steps` have no room.
     #[inline(always)]
     #[expect(clippy::too_many_arguments, reason = "a walk, and its end")]
-    pub(super) fn paths<K: BlockCache, S: Sink, const COUNTED: bool>(
+    pub(super) fn paths<K: BlockCache, const COUNTED: bool>(
         &mut self,
-        at: u64,
         cursor: &mut Cursor,
         walk: &mut Walk,
         end: u64,
         config: &Config,
         (code, blocks): (&K, &CachedBlocks<'_>),
-        sink: &mut S,
+        steps: &mut Steps<'_>,
     ) -> bool {
         let (mut now, mut left) = (*cursor, walk.count);
         let Outcomes { mut map, mut len } = walk.outcomes;
@@ -172,9 +172,12 @@ impl Decoder {
                 break true;
             }
             let branches = len.min(Path::BRANCHES);
-            let steps = map as u32 & ((1 << branches) - 1) | 1 << branches;
+            let way = map as u32 & ((1 << branches) - 1) | 1 << branches;
             let to_indirect = COUNTED && len <= Path::BRANCHES;
-            let Some(path) = blocks.branch_path(now.next, steps, to_indirect) else {
+            if !steps.has_room() {
+                break false;
+            }
+            let Some(path) = blocks.branch_path(now.next, way, to_indirect) else {
                 break false;
             };
             let size = u64::from(path.half_words());
@@ -209,14 +212,14 @@ impl Decoder {
             if path.has_calls() {
                 match blocks.get(path.only_call()) {
                     Some((cached, class)) => self.returns.push(cached.end(class)),
-                    None => self.push_calls(now.next, steps, to_indirect, blocks),
+                    None => self.push_calls(now.next, way, to_indirect, blocks),
                 }
             }
             if let Some((address, role, end)) = target {
                 self.position = Position::At(address);
                 self.jumped(role, end);
             }
-            path.for_each_step(blocks, |id, taken| sink.step(at, id, taken, blocks));
+            steps.add_path(&path, blocks);
             allowance -= price;
             (map, len, now) = (map >> outcomes, len - outcomes, next);
             if COUNTED {

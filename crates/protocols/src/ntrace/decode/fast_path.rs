@@ -9,6 +9,7 @@ use tracewright_base::{BlockCache, BlockId, CachedBlock, Feed, Role, Sink};
 
 use super::granted::{Granted, PerByte, RESOURCE_FULL};
 use super::outcomes::Outcomes;
+use super::steps::Steps;
 use super::walk::{End, Walk};
 use super::{Branch, Decoder, EMPTY, MAX_CREDIT, Phase, Position};
 use crate::cursor::Cursor;
@@ -41,10 +42,12 @@ impl Decoder {
         let each = PerByte::of(code);
         let mut cursor = Cursor::find(pc, config.isa(), code_space, code);
         let on = loop {
-            let paths = !code.blocks().paths().is_empty() && !config.all_jumps;
-            let unfinished = match paths && self.mode == Some(Mode::History) {
-                true => self.histories(feed, &layout, &mut cursor, config, code, sink),
-                false => None,
+            let unfinished = match self.mode.filter(|_| !config.all_jumps) {
+                Some(Mode::History) if !code.blocks().paths().is_empty() => {
+                    self.histories(feed, &layout, &mut cursor, config, code, sink)
+                }
+                Some(Mode::Branch) => self.branches(feed, &layout, &mut cursor, config, code, sink),
+                _ => None,
             };
             let (at, quick, mut walk) = match unfinished {
                 Some(unfinished) => unfinished,
@@ -105,18 +108,25 @@ impl Decoder {
             return None;
         }
         let allowance = PerByte::of(code).free(layout.full_len(), RESOURCE_FULL);
-        let blocks = code.blocks();
-        while let Some(hist) = layout.full_history(feed.rest()) {
-            let outcomes = Outcomes::of(hist)?;
-            let at = take(feed, layout.full_len());
-            (self.branch, self.allowance) = (None, allowance);
-            let mut walk = Walk::to_last(outcomes);
-            let program = (code, &blocks);
-            if !self.paths::<K, S, false>(at, cursor, &mut walk, 0, config, program, sink) {
-                return Some((at, layout.full(hist), walk));
-            }
+        let (blocks, mut unfinished) = (code.blocks(), None);
+        let program = (code, &blocks);
+        while unfinished.is_none() && layout.full_history(feed.rest()).is_some() {
+            Steps::of(feed.offsets.at(feed.taken), &blocks, sink, |steps| {
+                while let Some(hist) = layout.full_history(feed.rest())
+                    && let Some(outcomes) = Outcomes::of(hist)
+                    && steps.begin(feed.offsets.at(feed.taken))
+                {
+                    let at = take(feed, layout.full_len());
+                    (self.branch, self.allowance) = (None, allowance);
+                    let mut walk = Walk::to_last(outcomes);
+                    if !self.paths::<K, false>(cursor, &mut walk, 0, config, program, steps) {
+                        unfinished = Some((at, layout.full(hist), walk));
+                        break;
+                    }
+                }
+            })?;
         }
-        None
+        unfinished
     }
 
     /// Begins a message: what it lets walk. `None` if the fast path cannot, with the state as it
@@ -259,17 +269,19 @@ impl Decoder {
         if code.blocks().paths().is_empty() || config.all_jumps || cursor.next == BlockId::NONE {
             return false;
         }
-        let program = (code, &code.blocks());
-        match (quick.tcode, self.reference) {
-            (27, _) if !walk.is_counted() => {
-                self.paths::<K, S, false>(at, cursor, walk, 0, config, program, sink)
-            }
-            (28, Some(reference)) if walk.count > 0 => {
+        let (blocks, reference) = (&code.blocks(), self.reference);
+        let program = (code, blocks);
+        let done = match (quick.tcode, reference) {
+            (27, _) if !walk.is_counted() => Steps::of(at, blocks, sink, |steps| {
+                self.paths::<K, false>(cursor, walk, 0, config, program, steps)
+            }),
+            (28, Some(reference)) if walk.count > 0 => Steps::of(at, blocks, sink, |steps| {
                 let end = reference ^ quick.uaddr;
-                self.paths::<K, S, true>(at, cursor, walk, end, config, program, sink)
-            }
-            _ => false,
-        }
+                self.paths::<K, true>(cursor, walk, end, config, program, steps)
+            }),
+            _ => None,
+        };
+        done == Some(true)
     }
 
     /// The target of the return at the end of the block `id`, from the stack, which may be empty.
@@ -304,7 +316,7 @@ impl Decoder {
 
 /// Takes a message of `len` bytes. Returns its offset.
 #[inline(always)]
-fn take(feed: &mut Feed<'_>, len: usize) -> u64 {
+pub(super) fn take(feed: &mut Feed<'_>, len: usize) -> u64 {
     let at = feed.offsets.at(feed.taken);
     (feed.last, feed.taken) = (at, feed.taken + len);
     feed.packets += 1;

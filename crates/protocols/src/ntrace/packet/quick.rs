@@ -35,6 +35,9 @@ pub(in crate::ntrace) struct Layout {
     full: Full,
 }
 
+/// Bit 0 of each byte: a field ends.
+const BYTES: u64 = 0x0101_0101_0101_0101;
+
 /// Bits of a full history, with the one above the oldest outcome.
 const FULL: u32 = 32;
 
@@ -146,31 +149,54 @@ impl Layout {
         Quick { tcode: 27, count: 0, uaddr: 0, hist, time: None, len: self.full.len }
     }
 
-    /// The IndirectBranchHist message without trap and TSTAMP that is in `word` as a whole: its
-    /// three fields, of which the first one begins with TCODE, SRC and B-TYPE.
+    /// The message of TCODE 28, with `HIST`, or 4, without trap and TSTAMP that is in `word` as a
+    /// whole: its fields, of which the first one begins with TCODE, SRC and B-TYPE.
     #[inline(always)]
-    fn short(&self, word: u64) -> Option<Quick> {
-        const BYTES: u64 = 0x0101_0101_0101_0101;
+    fn short<const HIST: bool>(&self, word: u64) -> Option<Quick> {
         let ends = word & BYTES;
         let others = ends & ends.wrapping_sub(1);
-        let last = others & others.wrapping_sub(1);
-        let [first, second, third] = [ends, others, last].map(u64::trailing_zeros);
-        let end = (word >> 1 & ends).trailing_zeros();
+        let third = others & others.wrapping_sub(1);
+        let last = if HIST { third } else { others };
         let is_reserved = word >> 1 & !word & BYTES & last.wrapping_sub(1) & !last != 0;
+        let end = (word >> 1 & ends).trailing_zeros();
+        let [first, second, last] = [ends, others, last].map(u64::trailing_zeros);
         let data = data(word);
         let fixed = 8 + self.source;
-        if third == u64::BITS || end != third || is_reserved || first / 8 < fixed / 6 {
+        if last == u64::BITS || end != last || is_reserved || first / 8 < fixed / 6 {
             return None;
         }
-        if data & (0x3f | 0b11 << (6 + self.source)) != 28 {
+        let tcode = if HIST { 28 } else { 4 };
+        if data & (0x3f | 0b11 << (6 + self.source)) != u64::from(tcode) {
             return None;
         }
-        let [first, second, third] = [first, second, third].map(|bit| bit / 8 * 6 + 6);
+        let [first, second, last] = [first, second, last].map(|bit| bit / 8 * 6 + 6);
         let field = |from: u32, to: u32| data >> from & !(u64::MAX << (to - from));
         let uaddr = extend(field(first, second), second - first, self.extended);
-        let (count, hist) = (field(fixed, first), field(second, third));
-        let len = (third / 6) as usize;
-        (hist > 0).then_some(Quick { tcode: 28, count, uaddr, hist, time: None, len })
+        let hist = if HIST { field(second, last) } else { 1 };
+        let (count, len) = (field(fixed, first), (last / 6) as usize);
+        (hist > 0).then_some(Quick { tcode, count, uaddr, hist, time: None, len })
+    }
+
+    /// The DirectBranch message, or the IndirectBranch message without trap, at the start of
+    /// `bytes`, if it has at most 8 bytes and no TSTAMP.
+    #[inline(always)]
+    pub(in crate::ntrace) fn branch(&self, bytes: &[u8]) -> Option<Quick> {
+        let word = u64::from_le_bytes(*bytes.first_chunk()?);
+        if word as u8 == 4 << 2 {
+            return self.short::<false>(word);
+        }
+        let ends = word & 0x0303_0303_0303_0303;
+        if word as u8 != 3 << 2 || ends == 0 {
+            return None;
+        }
+        let len = ends.trailing_zeros() / 8 + 1;
+        let is_last = mseo((word >> (len * 8 - 8)) as u8) == super::END_OF_MESSAGE;
+        let fixed = 6 + self.source;
+        if !is_last || len <= fixed / 6 {
+            return None;
+        }
+        let count = (data(word) & !(u64::MAX << (len * 6))) >> fixed;
+        Some(Quick { tcode: 3, count, uaddr: 0, hist: 1, time: None, len: len as usize })
     }
 
     /// Reads the message at the start of `bytes`, which must have 8 bytes from the first one of
@@ -179,7 +205,7 @@ impl Layout {
     pub(in crate::ntrace) fn read(&self, bytes: &[u8]) -> Option<Quick> {
         let word = u64::from_le_bytes(*bytes.first_chunk()?);
         if word as u8 == 28 << 2
-            && let Some(quick) = self.short(word)
+            && let Some(quick) = self.short::<true>(word)
         {
             return Some(quick);
         }
