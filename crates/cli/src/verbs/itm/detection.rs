@@ -70,7 +70,8 @@ pub fn check(path: &Path, selection: Selection) -> Result<Checked, Fail> {
         let what = || {
             format!(
                 "no framing and protocol explains its first {} bytes as trace: the events may be an \
-                 accident; --framing and --id select",
+                 accident; if it is a serial wire (SWO), check its bit rate and the core clock; \
+                 --framing and --id select",
                 detection.looked
             )
         };
