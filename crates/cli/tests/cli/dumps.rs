@@ -401,6 +401,21 @@ fn dumps_of_all_forms_are_decoded() {
     }
 }
 
+/// The order of the bytes is found without a program.
+#[test]
+fn orders_are_found_without_an_image() {
+    let folder = Folder::new("dump-swapped-alone");
+    let path = folder.path("swapped.bin");
+    let bytes = fs::read(example("trace.bin")).unwrap();
+    for size in [2, 4, 8] {
+        fs::write(&path, swapped(&bytes, size)).unwrap();
+        let found = tracewright(&["info", path.to_str().unwrap()]);
+        let want = format!("(--swap {size})");
+        assert!(found.out.contains(&want), "{size}: {}{}", found.out, found.err);
+        assert!(found.out.contains("ID 0x20 ITM"), "{size}: {}", found.out);
+    }
+}
+
 /// `--swap` is not overruled, and the order that it states is decoded.
 #[test]
 fn the_given_order_is_taken() {

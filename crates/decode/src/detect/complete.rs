@@ -5,7 +5,7 @@ use std::slice;
 
 use tracewright_capture::levels::sample_swo;
 use tracewright_capture::{Capture, ImageSource, OpenError, Pipe, Problem, Raw, Swap, core_type};
-use tracewright_frames::Framing;
+use tracewright_frames::{FRAME, Framing};
 use tracewright_protocols::TraceForm;
 use tracewright_protocols::registry::AnyProtocol;
 
@@ -13,8 +13,8 @@ use super::fill::{filled_from, filling};
 use super::known_units::{self, Register};
 use super::single::Single;
 use super::{
-    Candidate, Detection, Given, HEAD, Inference, Reception, Setting, SourceCandidate, alignment,
-    possible_rate, reception, recognised, stated,
+    Candidate, Detection, GOOD, Given, HEAD, Inference, Reception, Setting, SourceCandidate,
+    alignment, possible_rate, reception, recognised, stated,
 };
 use crate::raw::{RawFraming, RawTrace, Unit, skip};
 
@@ -228,9 +228,12 @@ pub fn complete(
     if let Some(framing) = aligns.filter(|_| !raw.units.is_empty()) {
         if let Some(found) = alignment(&head, framing) {
             raw.skip += found as u64;
+            let before = match found < FRAME {
+                true => "the end of a frame",
+                false => "no frames, or frames at other offsets",
+            };
             notes.push(format!(
-                "frames begin at byte {found}: the bytes before it are the end of a frame (--align \
-                 {found})"
+                "frames begin at byte {found}: the bytes before it are {before} (--align {found})"
             ));
         }
         if missing.is_empty() && single.is_none() {
@@ -374,6 +377,10 @@ const IN_ORDER: i64 = 900;
 /// The swapped order explains the bytes better by this score.
 const BETTER: i64 = 100;
 
+/// And by this one, better than another order that makes nothing likely, or that explains few of the
+/// bytes where this one explains nearly all.
+const BETTER_THAN_REST: i64 = 50;
+
 /// The order of the bytes of `head`, where the one of memory explains few of them, and only one
 /// other makes it likely what they are.
 fn swapped(
@@ -392,7 +399,11 @@ fn swapped(
     let score = |bytes: &[u8]| {
         let detection = Detection::of(bytes, capture, &given);
         let best = detection.best();
-        best.map_or((0, false), |best| (best.score, best.is_sure()))
+        let is_enough = |best: &Candidate| {
+            let mut found = best.sources.iter().filter_map(SourceCandidate::best);
+            bytes.len() >= UNMARKED || found.all(|best| best.protocol != AnyProtocol::Etrace)
+        };
+        best.map_or((0, false), |best| (best.score, best.is_sure() && is_enough(best)))
     };
     let (in_order, _) = score(head);
     if in_order >= IN_ORDER {
@@ -401,10 +412,16 @@ fn swapped(
     let orders = Swap::WORDS.map(|swap| (swap, score(&swap.apply(head))));
     let best = orders.iter().max_by_key(|(_, (score, _))| *score)?;
     let (swap, (most, sure)) = *best;
-    let others = orders.iter().filter(|(other, _)| *other != swap);
-    let next = others.map(|(_, (score, _))| *score).max().unwrap_or(0);
-    (sure && most >= in_order + BETTER && most >= next + BETTER).then_some(swap)
+    let mut others = orders.iter().filter(|(other, _)| *other != swap);
+    let is_best = others.all(|(_, (score, is_sure))| {
+        let explains = *is_sure && (*score >= IN_ORDER || most < GOOD);
+        most >= score + if explains { BETTER } else { BETTER_THAN_REST }
+    });
+    (sure && most >= in_order + BETTER && is_best).then_some(swap)
 }
+
+/// Fewer messages of E-Trace, which have no pattern that begins them, have an order by accident.
+const UNMARKED: usize = 1 << 10;
 
 /// The bytes that are looked at in each order.
 const SWAPPED_HEAD: usize = 1 << 15;
