@@ -36,8 +36,8 @@ pub fn of(format: Format, map: Option<&LogMap>, head: &[u8]) -> InstructionSet {
     }
     let head = head.get(..HEAD).unwrap_or(head);
     let qemu = Some(head).filter(|_| format == Format::Qemu).and_then(qemu::riscv);
-    if let Some(found) = qemu {
-        return found;
+    if let Some((isa, is_known)) = qemu {
+        return if is_known { Known(isa) } else { Assumed(isa) };
     }
     let reader = |isa| match map {
         Some(map) => Reader::with_map(map.clone(), isa),

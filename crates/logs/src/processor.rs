@@ -76,8 +76,8 @@ impl Pending {
         self.address.wrapping_add(self.instruction.size.into()) & mask
     }
 
-    /// Whether the opcode of the log is the expansion of a compressed instruction, as `next` follows
-    /// it after 2 bytes.
+    /// Whether the opcode of the log is the expansion of a compressed instruction, as `next`
+    /// follows it after 2 bytes.
     fn is_expansion_before(&self, next: u64) -> bool {
         let Instruction { isa, size, target, .. } = self.instruction;
         let mask = isa.address_mask();

@@ -19,7 +19,6 @@
 use tracewright_base::{Cause, Isa};
 
 use crate::entry::{Entry, Event, Executed, Mode, Opcode, Raised};
-use crate::instruction_set::InstructionSet;
 use crate::line::Line;
 use crate::text::{Expected, Words, decimal, hex};
 
@@ -332,9 +331,10 @@ fn cause(number: u64) -> Cause {
     known.map_or(Cause::Trap, |(_, _, cause)| *cause)
 }
 
-/// The instruction set of a log of a RISC-V processor: `None` where no line shows that it is one.
-/// The flags of its blocks have other meanings, so that they look like those of A64 or A32.
-pub(crate) fn riscv(head: &[u8]) -> Option<InstructionSet> {
+/// The instruction set of a log of a RISC-V processor, and whether its width is known. `None` where
+/// no line shows that it is one: the flags of its blocks have other meanings, and look like those
+/// of A64 or A32.
+pub(crate) fn riscv(head: &[u8]) -> Option<(Isa, bool)> {
     /// Lines that only logs of Arm processors have.
     const ARM: [&[u8]; 5] =
         [b"Taking exception", b"PSTATE=", b"PSR=", b"Exception return from A", b"AArch32 mode"];
@@ -370,9 +370,9 @@ pub(crate) fn riscv(head: &[u8]) -> Option<InstructionSet> {
     let is_riscv = is_riscv || words >= OPCODES && others == 0;
     // Before QEMU 8.1, both numbers have the width of the processor.
     width.filter(|_| is_riscv).map(|width| match width {
-        (8, 8) => InstructionSet::Known(Isa::Rv32),
-        (16, 16) => InstructionSet::Known(Isa::Rv64),
-        _ => InstructionSet::Assumed(Isa::Rv64),
+        (8, 8) => (Isa::Rv32, true),
+        (16, 16) => (Isa::Rv64, true),
+        _ => (Isa::Rv64, false),
     })
 }
 

@@ -686,8 +686,8 @@ fn itms_are_compared_with_itms() {
     assert!(output.out.contains(part), "{}", output.out);
 }
 
-/// Lines of Ibex's tracer in Verilator: an ECALL that trapped, whose cause the log does not have. The
-/// trap is encoded, and the handler is traced. (rtl/ibex_tracer.sv, printbuffer_dumpline)
+/// Lines of Ibex's tracer in Verilator: an ECALL that trapped, whose cause the log does not have.
+/// The trap is encoded, and the handler is traced. (rtl/ibex_tracer.sv, printbuffer_dumpline)
 #[test]
 fn traps_without_a_cause_are_encoded() {
     const LOG: &str = "\
