@@ -85,3 +85,21 @@ fn frames_of_short_buffers_are_named() {
     }
     assert!(frames * 100 >= cases * 85, "{frames} of {cases}");
 }
+
+/// A parameter that only one of several units has is given by its word, for all or for that unit.
+#[test]
+fn words_are_parameters_of_any_unit() {
+    let folder = Folder::new("detect-words");
+    let input = folder.path("etb.bin");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    fs::copy(root.join("src/demo/trace.bin"), &input).unwrap();
+    for name in ["profile", "profile@0x21"] {
+        let words = format!(
+            "packets --framing coresight --protocol ITM@0x20 --protocol NTRACE@0x21 --config \
+             {name}=sifive"
+        );
+        let output = tracewright(&args(&words, &[&input]));
+        assert!(!output.err.contains("is not NAME=VALUE"), "{name}: {}", output.err);
+        assert!(output.out.contains("ITM"), "{name}: {}", output.err);
+    }
+}
