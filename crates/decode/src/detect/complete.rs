@@ -11,6 +11,7 @@ use tracewright_protocols::registry::AnyProtocol;
 
 use super::fill::{filled_from, filling};
 use super::known_units::{self, Register};
+use super::reception::proves_itself;
 use super::single::Single;
 use super::{
     Candidate, Detection, GOOD, Given, HEAD, Inference, Reception, Setting, SourceCandidate,
@@ -284,8 +285,14 @@ pub fn complete(
             OpenError::new(path, converted(&capture, Problem::Reception(found.to_string())))
         };
         found.map_or(Ok(()), |found| Err(failed(found)))?;
-        let rate = detection.best().and_then(|best| possible_rate(&head, best));
-        notes.extend(rate.map(|rate| rate.to_string()));
+        let best = detection.best();
+        let rate = best.and_then(|best| possible_rate(&head, best));
+        let rate = rate.map(|rate| rate.to_string());
+        let is_accident = best.is_some_and(|best| best.framing == Framing::Coresight);
+        let is_open =
+            is_accident && best.is_some_and(|best| !best.is_sure() && !proves_itself(best));
+        let open = is_open.then(|| OPEN_FRAMES.to_owned());
+        notes.extend(rate.or(open));
     }
     if detection.best().is_none() {
         let any = Given { registers: &registers, any_processor: true, ..Given::default() };
@@ -371,14 +378,18 @@ pub fn order(head: &[u8]) -> Option<Swap> {
     swapped(&RawTrace::default(), head, &Capture::default(), None)
 }
 
+/// Frames of ITMs without synchronisation, none of which is likely.
+const OPEN_FRAMES: &str = "the frames may be an accident, as no source in them is likely: bytes \
+     of a serial wire (SWO) that were received with a wrong bit rate or core clock may look like this";
+
 /// A score from which on the bytes are in the order of memory.
 const IN_ORDER: i64 = 900;
 
 /// The swapped order explains the bytes better by this score.
 const BETTER: i64 = 100;
 
-/// And by this one, better than another order that makes nothing likely, or that explains few of the
-/// bytes where this one explains nearly all.
+/// And by this one, better than another order that makes nothing likely, or that explains few of
+/// the bytes where this one explains nearly all.
 const BETTER_THAN_REST: i64 = 50;
 
 /// The order of the bytes of `head`, where the one of memory explains few of them, and only one

@@ -92,7 +92,7 @@ fn near_rate(head: &[u8], exceeds: f64) -> Option<Reception> {
 
 /// Whether a source has a synchronisation or another protocol than an ITM, whose packets nearly any
 /// bytes are.
-fn proves_itself(best: &Candidate) -> bool {
+pub(super) fn proves_itself(best: &Candidate) -> bool {
     let mut found = best.sources.iter().filter_map(|source| source.best());
     found.any(|best| best.protocol != AnyProtocol::Itm || best.counts.syncs > 0)
 }
@@ -315,8 +315,8 @@ fn low_rate(head: &[u8]) -> Option<Reception> {
     low.for_each(|value| different[value] = true);
     let varied = different.iter().filter(|is| **is).count() >= LOW_VARIED;
     let found = LOW.into_iter().find(|(bit, ..)| is_set(*bit))?;
-    // Each other bit is a bit of the packets; the one below the stop bit may be the last one that was
-    // sent, which is 0 in text.
+    // Each other bit is a bit of the packets; the one below the stop bit may be the last one that
+    // was sent, which is 0 in text.
     let is_sent = |bit: u8| match ones(bit) * 10 / head.len() {
         0 => bit + 1 == found.0,
         tenths => tenths < 10,

@@ -387,13 +387,12 @@ fn summary(args: &ItmArgs, receiver: &Receiver, has_time: bool, unlikely: bool) 
     let is_accident = unlikely && form.framing == Framing::Coresight;
     let enough = certain && (is_given || !is_stray(receiver));
     let certain = enough && !is_accident;
-    if enough && is_accident {
-        message::line(&format!(
-            "note: {name}: the frames may be an accident, as no source in them is likely; \
-             `tracewright info` shows what the file may contain; --framing and --id select"
-        ));
-    } else if !certain {
-        message::line(&format!("note: {name}: few of the bytes are packets of an ITM"));
+    if !certain {
+        let what = match enough {
+            true => "the frames may be an accident, as no source in them is likely",
+            false => "few of the bytes are packets of an ITM",
+        };
+        message::line(&format!("note: {name}: {what}"));
         message::line(
             "help: if it is a serial wire (SWO), its bit rate or the core clock may be wrong; \
              `tracewright info` shows what the file may contain; --framing and --id select",
