@@ -42,6 +42,11 @@ struct Recent {
 /// Number of entries in `recent`; a power of two.
 const RECENT: usize = 1 << 14;
 
+/// The place in `recent` of the instruction at `address`.
+const fn slot(address: u64) -> usize {
+    (address >> 1) as usize & (RECENT - 1)
+}
+
 impl Lookup {
     /// A look-up in `image`, without RISC-V extensions.
     pub fn new(image: Arc<Image>) -> Self {
@@ -65,7 +70,7 @@ impl Lookup {
         it: &mut ItState,
     ) -> Option<Instruction> {
         let bits = logged.map_or(0, |opcode| opcode.bits);
-        let at = (address >> 1) as usize & (RECENT - 1);
+        let at = slot(address);
         if let Some(recent) = self.recent.get(at)
             && (recent.address, recent.isa, recent.opcode) == (address, isa, bits)
             && recent.instruction.is_some()
@@ -143,7 +148,8 @@ impl Lookup {
         }
         self.expansions.insert(address);
         self.logged.remove(address);
-        self.recent.clear();
+        let recent = self.recent.get_mut(slot(address));
+        recent.into_iter().for_each(|recent| *recent = Recent::default());
         true
     }
 

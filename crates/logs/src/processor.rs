@@ -215,7 +215,13 @@ impl Processor {
         if self.last.is_some_and(|last| address != last.fall_through()) {
             self.it = ItState::default();
         }
-        let found = lookup.instruction(address, isa, executed.opcode, &mut self.it);
+        let mut found = lookup.instruction(address, isa, executed.opcode, &mut self.it);
+        let whole = found.as_mut().filter(|found| executed.is_expansion && found.size == 4);
+        if let Some(whole) = whole {
+            lookup.expansion(address);
+            whole.size = 2;
+            summary.expanded += 1;
+        }
         let expansion = self.last.as_mut().filter(|last| last.is_expansion_before(address));
         if let Some(last) = expansion.filter(|last| lookup.expansion(last.address)) {
             last.instruction.size = 2;

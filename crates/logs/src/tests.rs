@@ -670,3 +670,36 @@ fn expansions_of_compressed_instructions() {
     let starts: Vec<u64> = runs.iter().map(|(address, _)| *address).collect();
     assert_eq!(starts, [0x18, 0x88]);
 }
+
+/// Lines of CV32E40P's tracer, which marks the compressed instructions: a jump that is taken has the
+/// size of its compressed form, too. (bhv/cv32e40p_instr_trace.svh, printMnemonic)
+#[test]
+fn marked_expansions_are_compressed_instructions() {
+    const LOG: &str = "\
+            Time           Cycle PC       Instr    Decoded instruction Register and memory contents
+         167.000 ns              50 000000a8 40a60633 c.sub            x12, x12, x10       x12=0000003c
+         177.000 ns              51 000000aa 00c0006f c.jal            x0, 12
+         187.000 ns              53 000000b6 00000593 addi             x11, x0, 0          x11=00000000
+         197.000 ns              54 000000ba ff1ff06f c.jal            x0, -16
+         207.000 ns              56 000000aa 00c0006f c.jal            x0, 12
+";
+    let format = Format::detect(LOG.as_bytes()).unwrap();
+    let mut assembler = Assembler::new(Lookup::default());
+    let mut steps = Vec::new();
+    let mut emit = |_: u16, step: &Step| steps.push(*step);
+    entries(format, Isa::Rv32, LOG).iter().for_each(|entry| assembler.entry(entry, &mut emit));
+    assembler.finish(&mut emit);
+    let summary = assembler.summary;
+    assert_eq!((summary.jumps, summary.expanded, summary.unknown), (0, 3, 0));
+    let found: Vec<_> = steps
+        .iter()
+        .filter_map(|step| match step {
+            Step::Retired(retired) => Some((retired.instruction.size, retired.instruction.target)),
+            _ => None,
+        })
+        .collect();
+    let jump = (2, Some(0xb6));
+    assert_eq!(found, [(2, None), jump, (4, None), (2, Some(0xaa)), jump]);
+    let runs = assembler.lookup().logged().runs();
+    assert_eq!(runs.iter().map(|(address, _)| *address).collect::<Vec<_>>(), [0xb6]);
+}

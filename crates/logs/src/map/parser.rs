@@ -170,7 +170,7 @@ impl Parser {
         // Bit 0 of an address is the instruction set, where the log does not state it.
         let odd = address & 1 != 0 && matches!(known, Some(Isa::A32 | Isa::T32));
         let known = if odd { Some(Isa::T32) } else { known };
-        let opcode = unsigned(fields, Field::Opcode)?.filter(|_| !fields.has(Field::Expanded));
+        let opcode = unsigned(fields, Field::Opcode)?;
         let opcode = opcode.map(|bits| self.opcode(bits as u32, fields, known.unwrap_or(isa)));
         let trapped = fields.has(Field::Trap);
         self.enter(cpu, is_entry && !is_explained, cause, out);
@@ -182,6 +182,7 @@ impl Parser {
             executed: Executed {
                 address: if odd { address & !1 } else { address },
                 opcode,
+                is_expansion: fields.has(Field::Expanded),
                 isa: known,
                 passed,
                 condition: None,

@@ -92,7 +92,7 @@ const LOGS: &[(&str, &str, &[&str])] = &[
          \x20            7500 ns              74 0000008a ffffffff (C) illegal\n",
         &[
             "80 00000013 at 71",
-            "84 ? at 72",
+            "84 00a00493 at 72",
             "86 00052583 at 73",
             "move 100000",
             "fault 8a: unknown",
