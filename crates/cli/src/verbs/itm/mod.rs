@@ -284,6 +284,10 @@ fn stream(args: &ItmArgs, path: &Path, checked: &Checked) -> Result<bool, Fail> 
     let lost = printer.close()?;
     let certain = summary(args, &receiver, has_time, checked.unlikely);
     losses(lost);
+    let is_framed = receiver.form().is_some_and(|(form, _)| form.framing == Framing::Coresight);
+    if certain && checked.is_open && !receiver.begins_synced() && (lost > 0 || is_framed) {
+        message::line(&format!("help: {WRONG_RATE}"));
+    }
     if let Some(error) = ended {
         return Err(Fail::input(
             path,
@@ -343,6 +347,10 @@ fn converted(path: &Path, selection: Selection) -> Result<Option<Box<dyn Bytes>>
     Ok(buffer.map(input::of))
 }
 
+/// Why few bytes of a serial wire may be packets.
+const WRONG_RATE: &str =
+    "if it is a serial wire (SWO), its bit rate or the core clock may be wrong";
+
 /// Prints how often packets were lost.
 fn losses(count: u64) {
     match count {
@@ -393,10 +401,10 @@ fn summary(args: &ItmArgs, receiver: &Receiver, has_time: bool, unlikely: bool) 
             false => "few of the bytes are packets of an ITM",
         };
         message::line(&format!("note: {name}: {what}"));
-        message::line(
-            "help: if it is a serial wire (SWO), its bit rate or the core clock may be wrong; \
-             `tracewright info` shows what the file may contain; --framing and --id select",
-        );
+        message::line(&format!(
+            "help: {WRONG_RATE}; `tracewright info` shows what the file may contain; \
+                      --framing and --id select"
+        ));
     }
     let (others, more) = largest(receiver.others().collect());
     let others = others.into_iter().map(|(id, bytes)| format!("{id:#04x} ({bytes} bytes)"));
