@@ -103,7 +103,8 @@ impl fmt::Display for Problem {
                 f,
                 "no framing and protocol explains its first {bytes} bytes as trace; give what is \
                  known ({FRAMING}, {PROTOCOL} NAME {REGISTER} NAME=VALUE), or check that the file is a \
-                 trace buffer"
+                 trace buffer; what a UART receives of a serial wire (SWO) with a wrong bit rate or \
+                 core clock is none"
             ),
             P::Unwritten(bytes, filling) => write!(
                 f,

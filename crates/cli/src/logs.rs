@@ -250,6 +250,20 @@ pub fn notes(assembler: &Assembler) {
              in between"
         ));
     }
+    if summary.expanded > 0 {
+        let n = summary.expanded;
+        message::line(&format!(
+            "tracewright: note: of {n} compressed instructions, the log has the opcode of 32 bits to which they \
+             expand; the program memory of these instructions is in an --image only"
+        ));
+    }
+    if summary.uncaused > 0 {
+        let n = summary.uncaused;
+        message::line(&format!(
+            "tracewright: note: the log has no cause of its traps ({n}): in trace of causes (E-Trace), it is \
+             the reserved cause 14"
+        ));
+    }
     if summary.listed == 0 && summary.software == 0 {
         message::line(
             "tracewright: note: the log contains no instructions; check the log options of the simulator",

@@ -117,7 +117,8 @@ pub fn capture(path: &Path, raw: &RawTrace, notes: &mut Vec<String>) -> Result<C
         return Ok(capture);
     }
     let shared = raw.registers.iter().filter(|text| !is_unit_register(text)).cloned();
-    let (words, registers): (Vec<_>, Vec<_>) = shared.partition(|text| is_word(text, first));
+    let (words, registers): (Vec<_>, Vec<_>) =
+        shared.partition(|text| raw.units.iter().any(|unit| is_word(text, unit)));
     let description = Raw {
         device_type: first.protocol.clone(),
         registers,
@@ -248,10 +249,15 @@ fn sources(
         {
             source.name = format!("{}@{id:#04x}", unit.protocol);
         }
+        // Parameters of other units only.
+        source.words.retain(|(name, word)| {
+            let text = format!("{name}={word}");
+            is_word(&text, unit) || !raw.units.iter().any(|other| is_word(&text, other))
+        });
         for text in raw.registers.iter().filter(|text| is_unit_register(text)) {
             let (assignment, id) = unit_register(text)?;
             if id == unit.id {
-                own_register(&mut source, &assignment)?;
+                own_register(&mut source, unit, &assignment)?;
             }
         }
         let id = unit.id.and_then(|id| u8::try_from(id).ok());
@@ -264,8 +270,14 @@ fn sources(
     sources.collect()
 }
 
-/// Sets a register of one unit.
-fn own_register(source: &mut Source, assignment: &str) -> Result<(), OpenError> {
+/// Sets a register or a parameter of `unit`, of which `source` has the data.
+fn own_register(source: &mut Source, unit: &Unit, assignment: &str) -> Result<(), OpenError> {
+    if is_word(assignment, unit)
+        && let Some((name, word)) = assignment.split_once('=')
+    {
+        source.parameter(name.trim(), word.trim());
+        return Ok(());
+    }
     let register = parse_register(assignment).ok_or_else(|| not_assignment(assignment))?;
     let registers = &mut source.registers.0;
     registers.retain(|old| !old.name.eq_ignore_ascii_case(&register.name));

@@ -69,7 +69,7 @@ impl Converter {
             return;
         }
         if let Event::Instruction(executed) = &mut entry.event
-            && executed.opcode.is_none()
+            && (executed.opcode.is_none() || executed.is_expansion)
             && self.to.has_opcodes()
         {
             let isa = executed.isa.unwrap_or(self.isa);

@@ -325,8 +325,8 @@ fn instruction(cells: &Cells<'_>, address: u64, isa: Isa) -> Result<Executed, Ex
         opcode: opcode(cells[OPCODE])?,
         isa: known,
         passed,
-        condition: None,
         mode: mode(cells, isa)?,
+        ..Executed::default()
     })
 }
 

@@ -60,6 +60,8 @@ pub struct Executed {
     pub address: u64,
     /// The opcode, if the log has it.
     pub opcode: Option<Opcode>,
+    /// The opcode is the one to which a compressed instruction of RISC-V expands.
+    pub is_expansion: bool,
     /// The instruction set.
     pub isa: Option<Isa>,
     /// Whether the condition passed.

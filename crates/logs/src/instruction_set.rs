@@ -11,7 +11,7 @@ use crate::format::Format;
 use crate::lookup::Lookup;
 use crate::map::LogMap;
 use crate::reader::Reader;
-use crate::{rvfi, spike};
+use crate::{qemu, rvfi, spike};
 
 /// The instruction set of the instructions for which a log states none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +35,10 @@ pub fn of(format: Format, map: Option<&LogMap>, head: &[u8]) -> InstructionSet {
         return rvfi::width(head).map_or(Assumed(Isa::Rv32), Known);
     }
     let head = head.get(..HEAD).unwrap_or(head);
+    let qemu = Some(head).filter(|_| format == Format::Qemu).and_then(qemu::riscv);
+    if let Some((isa, is_known)) = qemu {
+        return if is_known { Known(isa) } else { Assumed(isa) };
+    }
     let reader = |isa| match map {
         Some(map) => Reader::with_map(map.clone(), isa),
         None => Reader::new(format, isa),
@@ -280,6 +284,32 @@ mod tests {
             ("core   0: 0x80000000 (0x00100293) li      t0, 1\n", Known(Isa::Rv32)),
             ("core   0: 0x0000000080000000 (0x00100293) li      t0, 1\n", Known(Isa::Rv64)),
             ("address,isa\n8000,T32\n", Known(Isa::T32)),
+            // QEMU 7.2 of RISC-V: compressed instructions, a trap, opcodes of machine mode.
+            (
+                "Trace 0: 0x7f3d [0000000000000000/00000000000100d6/00207600/00000201] \n",
+                Known(Isa::Rv64),
+            ),
+            (
+                "Trace 0: 0x7f3d [00000000/80000004/00027c03/00000201] \nriscv_cpu_do_interrupt: hart:0, async:0, \
+                 cause:0000000b, epc:0x80000004, tval:0x00000000, desc=machine_ecall\n",
+                Known(Isa::Rv32),
+            ),
+            (
+                "0x80000000:  00000297          auipc           t0,0\n0x80000004:  02028613  addi\n\
+                 0x80000008:  f1402573  csrrs\n0x8000000c:  0202b583  ld\n0x80000010:  0182b283  ld\n\
+                 0x80000014:  00028067  jr\nTrace 0: 0x7f3d [00000000/0000000080000000/00027c03/00000201] \n",
+                Assumed(Isa::Rv64),
+            ),
+            // QEMU of Arm.
+            ("Trace 0: 0x7f9c [00800480/0001035c/00000000/00000201] main\n", Known(Isa::T32)),
+            (
+                "Trace 0: 0x7f9c [0000000000000000/00000000004000ac/00000001/00000201] \n",
+                Known(Isa::A64),
+            ),
+            (
+                "0x004000ac:  d2800103  movz\nTrace 0: 0x7f9c [0000000000000000/00000000004000ac/00000001/00000201] \n",
+                Known(Isa::A64),
+            ),
             ("address\n8000\n", Assumed(Isa::A64)),
             ("step,address,value\nsoftware-write,0,41\n", Known(Isa::A64)),
             (

@@ -28,6 +28,11 @@ impl LoggedCode {
         }
     }
 
+    /// Removes the instruction at `address`.
+    pub(super) fn remove(&mut self, address: u64) {
+        self.0.remove(&address);
+    }
+
     /// Contiguous runs of instruction bytes, in the order of their addresses.
     pub fn runs(&self) -> Vec<(u64, Vec<u8>)> {
         let mut runs: Vec<(u64, Vec<u8>)> = Vec::new();

@@ -1,6 +1,6 @@
 //! Instructions by address, from the log and from program images.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use tracewright_base::{Code, Instruction, Isa, Pc, Waypoints};
@@ -11,7 +11,8 @@ use tracewright_isa::{ItState, classify};
 use crate::entry::Opcode;
 use crate::logged_code::LoggedCode;
 
-/// Looks up instructions. An opcode in the log takes precedence over the image.
+/// Looks up instructions. An opcode in the log takes precedence over the image, but for that of a
+/// compressed instruction of the image, for which a log may have the expansion.
 #[derive(Debug, Default)]
 pub struct Lookup {
     cache: Option<Cache>,
@@ -23,6 +24,10 @@ pub struct Lookup {
     recent: Vec<Recent>,
     /// Executed instructions that are in no image.
     logged: LoggedCode,
+    /// Addresses of compressed instructions whose opcodes in the log are expansions.
+    expansions: HashSet<u64>,
+    /// The log has opcodes of 16 bits: it has no expansions.
+    has_compressed: bool,
 }
 
 /// The result of one look-up.
@@ -36,6 +41,11 @@ struct Recent {
 
 /// Number of entries in `recent`; a power of two.
 const RECENT: usize = 1 << 14;
+
+/// The place in `recent` of the instruction at `address`.
+const fn slot(address: u64) -> usize {
+    (address >> 1) as usize & (RECENT - 1)
+}
 
 impl Lookup {
     /// A look-up in `image`, without RISC-V extensions.
@@ -60,7 +70,7 @@ impl Lookup {
         it: &mut ItState,
     ) -> Option<Instruction> {
         let bits = logged.map_or(0, |opcode| opcode.bits);
-        let at = (address >> 1) as usize & (RECENT - 1);
+        let at = slot(address);
         if let Some(recent) = self.recent.get(at)
             && (recent.address, recent.isa, recent.opcode) == (address, isa, bits)
             && recent.instruction.is_some()
@@ -95,6 +105,7 @@ impl Lookup {
         {
             return Some(found);
         }
+        self.has_compressed |= logged.is_some_and(|opcode| opcode.size == 2);
         let opcode = logged.or_else(|| self.code.get(&address).copied())?;
         let bits = match (isa, opcode.size) {
             (Isa::T32 | Isa::ThumbEe, 4) => opcode.bits.rotate_left(16),
@@ -103,10 +114,22 @@ impl Lookup {
         let bytes = bits.to_le_bytes();
         let bytes = bytes.get(..usize::from(opcode.size))?;
         let pc = Pc { address, isa, ..Pc::default() };
-        if self.cache.as_mut().is_none_or(|cache| cache.opcode(pc).is_none()) {
+        let of_image = self.cache.as_mut().and_then(|cache| cache.opcode(pc));
+        let is_riscv = matches!(isa, Isa::Rv32 | Isa::Rv64);
+        if is_riscv
+            && opcode.size == 4
+            && of_image.is_some_and(|bits| bits & 0b11 != 0b11)
+            && let Some(Ok(found)) = self.cache.as_mut().map(|cache| cache.instruction(pc))
+        {
+            return Some(found);
+        }
+        if self.expansions.contains(&address) {
+            return Some(Instruction { size: 2, ..self.riscv(address, isa, opcode.bits) });
+        }
+        if of_image.is_none() {
             self.logged.add(address, Opcode { bits, size: opcode.size });
         }
-        if let Isa::Rv32 | Isa::Rv64 = isa {
+        if is_riscv {
             return Some(self.riscv(address, isa, opcode.bits));
         }
         classify(isa, bytes, address, it)
@@ -115,6 +138,19 @@ impl Lookup {
     /// Executed instructions whose opcodes are in the log and in no image.
     pub fn logged(&self) -> &LoggedCode {
         &self.logged
+    }
+
+    /// The opcode of the log at `address` is the expansion of a compressed one: it is no memory.
+    /// Returns `false` where the log has opcodes of compressed instructions.
+    pub(super) fn expansion(&mut self, address: u64) -> bool {
+        if self.has_compressed {
+            return false;
+        }
+        self.expansions.insert(address);
+        self.logged.remove(address);
+        let recent = self.recent.get_mut(slot(address));
+        recent.into_iter().for_each(|recent| *recent = Recent::default());
+        true
     }
 
     /// Classifies the RISC-V opcode `bits` at `address`.

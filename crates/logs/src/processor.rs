@@ -76,6 +76,18 @@ impl Pending {
         self.address.wrapping_add(self.instruction.size.into()) & mask
     }
 
+    /// Whether the opcode of the log is the expansion of a compressed instruction, as `next`
+    /// follows it after 2 bytes.
+    fn is_expansion_before(&self, next: u64) -> bool {
+        let Instruction { isa, size, target, .. } = self.instruction;
+        let mask = isa.address_mask();
+        matches!(isa, Isa::Rv32 | Isa::Rv64)
+            && size == 4
+            && self.opcode.is_some_and(|opcode| opcode.size == 4)
+            && next == self.address.wrapping_add(2) & mask
+            && target != Some(next)
+    }
+
     /// The successor if the log gives no other.
     fn default_next(&self) -> u64 {
         match (self.instruction.kind, self.instruction.target) {
@@ -203,7 +215,18 @@ impl Processor {
         if self.last.is_some_and(|last| address != last.fall_through()) {
             self.it = ItState::default();
         }
-        let found = lookup.instruction(address, isa, executed.opcode, &mut self.it);
+        let mut found = lookup.instruction(address, isa, executed.opcode, &mut self.it);
+        let whole = found.as_mut().filter(|found| executed.is_expansion && found.size == 4);
+        if let Some(whole) = whole {
+            lookup.expansion(address);
+            whole.size = 2;
+            summary.expanded += 1;
+        }
+        let expansion = self.last.as_mut().filter(|last| last.is_expansion_before(address));
+        if let Some(last) = expansion.filter(|last| lookup.expansion(last.address)) {
+            last.instruction.size = 2;
+            summary.expanded += 1;
+        }
         // Only a trap or a trap return leads to another RISC-V privilege.
         let may_change = self.raised.is_some()
             || self.last.is_none_or(|last| last.instruction.role == Role::ExceptionReturn);
@@ -433,6 +456,8 @@ impl Processor {
             // The log ends with an exception: the target is unknown.
             (None, None) => return,
         };
+        let is_riscv = matches!(return_isa, Isa::Rv32 | Isa::Rv64);
+        summary.uncaused += u64::from(raised.cause.is_none() && is_riscv);
         emit(&Step::Exception(Taken {
             cause: raised.cause.unwrap_or(Cause::Trap),
             return_address,

@@ -331,6 +331,51 @@ fn cause(number: u64) -> Cause {
     known.map_or(Cause::Trap, |(_, _, cause)| *cause)
 }
 
+/// The instruction set of a log of a RISC-V processor, and whether its width is known. `None` where
+/// no line shows that it is one: the flags of its blocks have other meanings, and look like those
+/// of A64 or A32.
+pub(crate) fn riscv(head: &[u8]) -> Option<(Isa, bool)> {
+    /// Lines that only logs of Arm processors have.
+    const ARM: [&[u8]; 5] =
+        [b"Taking exception", b"PSTATE=", b"PSR=", b"Exception return from A", b"AArch32 mode"];
+    /// Opcodes that are evidence, as one of four has the two low bits of RISC-V by accident.
+    const OPCODES: usize = 6;
+    let (mut is_riscv, mut words, mut others, mut width) = (false, 0usize, 0usize, None);
+    for line in head.split(|&b| b == b'\n') {
+        if ARM.iter().any(|start| line.starts_with(start)) {
+            return None;
+        }
+        is_riscv |= line.starts_with(b"riscv_cpu_do_interrupt:");
+        if let Some(block) = line.strip_prefix(b"Trace ") {
+            let open = memchr::memchr(b'[', block)?;
+            let mut fields = block.get(open + 1..)?.split(|&b| b == b'/');
+            let (base, address, flags) = (fields.next()?, fields.next()?, fields.next()?);
+            let is_a64 = hex(flags)? & 1 != 0;
+            if !is_a64 && hex(base)? & THUMB != 0 {
+                return None;
+            }
+            is_riscv |= hex(address)? & 0b11 != 0;
+            width = width.or(Some((base.len(), address.len())));
+        } else if line.starts_with(b"0x") {
+            let mut words_of_line = Words(line);
+            words_of_line.word();
+            let opcode = words_of_line.word();
+            match (opcode.len(), hex(opcode)) {
+                (8, Some(bits)) if bits & 0b11 == 0b11 => words += 1,
+                (4, Some(bits)) if bits & 0b11 != 0b11 => is_riscv = true,
+                _ => others += 1,
+            }
+        }
+    }
+    let is_riscv = is_riscv || words >= OPCODES && others == 0;
+    // Before QEMU 8.1, both numbers have the width of the processor.
+    width.filter(|_| is_riscv).map(|width| match width {
+        (8, 8) => (Isa::Rv32, true),
+        (16, 16) => (Isa::Rv64, true),
+        _ => (Isa::Rv64, false),
+    })
+}
+
 /// Writes an entry. An entry that the format cannot express is left out.
 pub(super) fn emit(entry: &Entry, line: &mut Line) {
     let cpu = entry.cpu;

@@ -7,7 +7,8 @@
 //!
 //! A line has elements of a word and its numbers, comments are in single quotes, and `\` continues
 //! a line. `HART` and `MODE` hold until the next one. The number of digits of an instruction is its
-//! length. Data accesses are not a part of the format.
+//! length. Data accesses are not a part of the format; Ibex's tracer adds words of the bus, which
+//! have no direction. (lowRISC Ibex, pull request 2336)
 
 use tracewright_base::{Cause, Isa};
 
@@ -26,12 +27,21 @@ const TVAL: [u64; 2] = [0x343, 0x143];
 
 /// Whether `head`, the first bytes of a log, are RVVI-TEXT.
 pub fn is_log(head: &[u8]) -> bool {
-    let mut lines = head.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
-    let line = lines.find(|line| !line.is_empty() && !line.starts_with(b"'"));
-    let mut words = Words(line.unwrap_or_default());
+    let lines = head.split(|byte| *byte == b'\n').filter_map(|line| without_comments(line).ok());
+    let line = lines.map(|line| line.trim_ascii().to_vec()).find(|line| !line.is_empty());
+    let line = line.unwrap_or_default();
+    let mut words = Words(&line);
     let first = words.word();
     let numbered = first == b"VENDOR" || hex(words.peek()).is_some();
-    FIRST.contains(&first) && numbered
+    // Ibex begins each line with the mode.
+    let is_first = match first {
+        b"MODE" => {
+            words.word();
+            matches!(words.word(), b"RET" | b"TRAP")
+        }
+        _ => FIRST.contains(&first),
+    };
+    is_first && numbered
 }
 
 /// Reads lines. An event is pending until its line ends.
@@ -107,7 +117,8 @@ impl Parser {
                     words.word();
                 }
                 b"VENDOR" => skip(&mut words, 3),
-                b"VERSION" => skip(&mut words, 2),
+                // Ibex: address and data of the bus, both for each access.
+                b"VERSION" | b"LOAD" | b"STORE" => skip(&mut words, 2),
                 b"PARAMS" => self.parameters(&mut words)?,
                 b"META" => {
                     let count = words.hex("the number of words of META")?;
@@ -283,6 +294,22 @@ mod tests {
         );
         let Event::Instruction(first) = entries[0].event else { unreachable!() };
         assert_eq!(first.mode.el, Some(3));
+    }
+
+    /// Lines in the form of Ibex's tracer: a comment and the mode first, and accesses of the bus.
+    #[test]
+    fn lines_of_ibex_are_read() {
+        let log = "' 21' MODE 3 RET 80 4481 'c.li x9,0' \\\nX 9 00000000\n\
+                   ' 23' MODE 3 RET 82 00052583 'lw x11,0(x10)' \\\nX 11 7 \\\nLOAD 100000 7\n\
+                   ' 25' MODE 3 RET 86 c10c 'c.sw x11,0(x10)' \\\nSTORE 100000 7 \\\nLOAD 100000 0\n";
+        assert!(is_log(log.as_bytes()));
+        let addresses = read(log).unwrap().into_iter().map(|entry| match entry.event {
+            Event::Instruction(executed) => (executed.address, executed.opcode.unwrap().size),
+            _ => unreachable!(),
+        });
+        assert_eq!(addresses.collect::<Vec<_>>(), [(0x80, 2), (0x82, 4), (0x86, 2)]);
+        assert!(!is_log(b"MODE 3 of the device\n"));
+        assert!(!is_log(b"'quoted' text\n"));
     }
 
     #[test]

@@ -17,6 +17,10 @@ pub struct Summary {
     pub jumps: u64,
     /// Instructions whose opcode is neither in the log nor in the image. Tracing is off there.
     pub unknown: u64,
+    /// Traps of RISC-V whose cause the log does not have.
+    pub uncaused: u64,
+    /// Compressed instructions for which the log has the opcode of their expansion.
+    pub expanded: u64,
     /// Address of the first unknown instruction.
     pub first_unknown: Option<u64>,
 }

@@ -311,8 +311,8 @@ fn instruction(mut words: Words<'_>, passed: bool) -> Result<Executed, Expected>
         opcode: Some(opcode),
         isa: Some(isa),
         passed: outcome(passed, isa, Some(opcode)),
-        condition: None,
         mode,
+        ..Executed::default()
     })
 }
 
@@ -336,7 +336,8 @@ fn state_first(mut words: Words<'_>) -> Result<(Executed, bool), Expected> {
     let mode = words.word();
     let mode = read_mode(mode.strip_suffix(b":").unwrap_or(mode));
     let passed = outcome(words.peek() != b"CCFAIL", isa, opcode);
-    Ok((Executed { address, opcode, isa: Some(isa), passed, condition: None, mode }, fetched))
+    let isa = Some(isa);
+    Ok((Executed { address, opcode, isa, passed, mode, ..Executed::default() }, fetched))
 }
 
 /// `EL1h_n`, `el0t_ns`, `svc_s`, `usr`: a mode and a security state.

@@ -637,3 +637,69 @@ fn spike_loads_beside_csrs() {
     });
     assert_eq!(value, Some(0x7ff8_0000_0000_0000));
 }
+
+/// Lines of NEORV32 1.13.5 in GHDL, which prints compressed instructions as their expansions: `mv`,
+/// `j`; a call is one of 4 bytes. (rtl/core/neorv32_cpu_trace.vhd, neorv32_cpu_trace_simlog)
+#[test]
+fn expansions_of_compressed_instructions() {
+    const LOG: &str = "\
+6 31 0x00000016 0x00800533 M add         x10, x0, x8
+7 33 0x00000018 0x00000097 M auipc       x1, 0x00000000
+8 35 0x0000001c 0x06c080e7 M jalr        x1, x1, 108
+9 39 0x00000084 0xff010113 M addi        x2, x2, -16
+10 41 0x00000086 0x00112623 M sw          x1, 12(x2)
+11 43 0x00000088 0x00a12423 M sw          x10, 8(x2)
+";
+    let format = Format::detect(LOG.as_bytes()).unwrap();
+    let mut assembler = Assembler::new(Lookup::default());
+    let mut steps = Vec::new();
+    let mut emit = |_: u16, step: &Step| steps.push(*step);
+    entries(format, Isa::Rv32, LOG).iter().for_each(|entry| assembler.entry(entry, &mut emit));
+    assembler.finish(&mut emit);
+    assert_eq!((assembler.summary.jumps, assembler.summary.expanded), (0, 3));
+    let sizes: Vec<u8> = steps
+        .iter()
+        .filter_map(|step| match step {
+            Step::Retired(retired) => Some(retired.instruction.size),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(sizes, [2, 4, 4, 2, 2, 4]);
+    // Expansions are no memory of the program.
+    let runs = assembler.lookup().logged().runs();
+    let starts: Vec<u64> = runs.iter().map(|(address, _)| *address).collect();
+    assert_eq!(starts, [0x18, 0x88]);
+}
+
+/// Lines of CV32E40P's tracer, which marks the compressed instructions: a jump that is taken has the
+/// size of its compressed form, too. (bhv/cv32e40p_instr_trace.svh, printMnemonic)
+#[test]
+fn marked_expansions_are_compressed_instructions() {
+    const LOG: &str = "\
+            Time           Cycle PC       Instr    Decoded instruction Register and memory contents
+         167.000 ns              50 000000a8 40a60633 c.sub            x12, x12, x10       x12=0000003c
+         177.000 ns              51 000000aa 00c0006f c.jal            x0, 12
+         187.000 ns              53 000000b6 00000593 addi             x11, x0, 0          x11=00000000
+         197.000 ns              54 000000ba ff1ff06f c.jal            x0, -16
+         207.000 ns              56 000000aa 00c0006f c.jal            x0, 12
+";
+    let format = Format::detect(LOG.as_bytes()).unwrap();
+    let mut assembler = Assembler::new(Lookup::default());
+    let mut steps = Vec::new();
+    let mut emit = |_: u16, step: &Step| steps.push(*step);
+    entries(format, Isa::Rv32, LOG).iter().for_each(|entry| assembler.entry(entry, &mut emit));
+    assembler.finish(&mut emit);
+    let summary = assembler.summary;
+    assert_eq!((summary.jumps, summary.expanded, summary.unknown), (0, 3, 0));
+    let found: Vec<_> = steps
+        .iter()
+        .filter_map(|step| match step {
+            Step::Retired(retired) => Some((retired.instruction.size, retired.instruction.target)),
+            _ => None,
+        })
+        .collect();
+    let jump = (2, Some(0xb6));
+    assert_eq!(found, [(2, None), jump, (4, None), (2, Some(0xaa)), jump]);
+    let runs = assembler.lookup().logged().runs();
+    assert_eq!(runs.iter().map(|(address, _)| *address).collect::<Vec<_>>(), [0xb6]);
+}

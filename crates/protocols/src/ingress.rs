@@ -183,8 +183,12 @@ pub struct Sideband {
     pub trace_off: bool,
 }
 
+/// A code that is reserved for exceptions and for interrupts. (RISC-V Privileged Architecture,
+/// "Machine Cause (`mcause`) Register")
+const RESERVED: u64 = 14;
+
 /// The cause of a trap as `mcause` has it, and whether the trap is an interrupt. `None` for a cause
-/// that is no trap of RISC-V.
+/// that is no trap of RISC-V. A trap whose cause is not known has a reserved code.
 pub(crate) const fn riscv_cause(cause: Cause) -> Option<(u64, bool)> {
     match cause {
         Cause::Riscv { code, interrupt } => Some((code as u64, interrupt)),
@@ -196,6 +200,7 @@ pub(crate) const fn riscv_cause(cause: Cause) -> Option<(u64, bool)> {
         Cause::InstructionDebug | Cause::DataDebug => Some((3, false)),
         Cause::Irq | Cause::Fiq => Some((11, true)),
         Cause::Number(code) => Some((code as u64, false)),
+        Cause::Trap => Some((RESERVED, false)),
         _ => None,
     }
 }

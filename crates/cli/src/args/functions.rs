@@ -123,7 +123,7 @@ pub struct TimelineArgs {
     #[command(flatten)]
     pub window: WindowArgs,
     /// Output format.
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, default_value_t = TimelineFormatArg::Chrome)]
     pub format: TimelineFormatArg,
     /// Ticks of the timestamp clock in a second, such as 72M. Without it, a tick is a nanosecond.
     #[arg(long, value_name = "HERTZ", value_parser = hertz)]

@@ -218,7 +218,11 @@ fn write(
 ) -> Result<(), Fail> {
     if let Some(name) = &args.annotate {
         let is = |path: &&String| *path == name || path.ends_with(&format!("/{name}"));
-        let Some(path) = sources.keys().find(is) else {
+        // The user may name a file by a folder that the debug information does not have.
+        let ends = |path: &&String| name.ends_with(&format!("/{path}"));
+        let mut longer = sources.keys().filter(ends);
+        let only = longer.next().filter(|_| longer.next().is_none());
+        let Some(path) = sources.keys().find(is).or(only) else {
             let known: Vec<_> = sources.keys().map(String::as_str).collect();
             let what = format!("no source file `{name}`; there are {}", known.join(", "));
             return Err(Fail::input(&args.input.input, &what));

@@ -73,6 +73,20 @@ fn copies_of_a_line_add_up() {
     assert_eq!([36, 46, 53].map(|line| executions(line).0), [238, 60, 238]);
 }
 
+/// A source file may be named by a path that ends with its name in the debug information.
+#[test]
+fn sources_are_named_by_longer_paths() {
+    let folder = Folder::new("coverage-longer-path");
+    example(&folder, "whole");
+    let want = run(&folder, "coverage whole --annotate program.c");
+    let got = run(&folder, "coverage whole --annotate elsewhere/program.c");
+    assert_eq!((got.code, got.out == want.out), (Some(0), true), "{}", got.err);
+    let other = run(&folder, "coverage whole --annotate elsewhere/other_program.c");
+    assert!(other.err.contains("there are program.c"), "{}", other.err);
+    let timeline = run(&folder, "timeline whole");
+    assert!(timeline.out.starts_with("{\"displayTimeUnit\""), "{}", timeline.err);
+}
+
 /// A buffer that was full, and one whose trace has no begin: what was not executed is unknown,
 /// in each format, and a failure with `--strict`.
 #[test]

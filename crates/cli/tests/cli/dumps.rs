@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::common::{Folder, Output, command, tracewright};
+use crate::common::{Folder, Output, args, command, tracewright};
 
 /// The address of the buffer.
 const ADDRESS: usize = 0x2000_1000;
@@ -401,6 +401,21 @@ fn dumps_of_all_forms_are_decoded() {
     }
 }
 
+/// The order of the bytes is found without a program.
+#[test]
+fn orders_are_found_without_an_image() {
+    let folder = Folder::new("dump-swapped-alone");
+    let path = folder.path("swapped.bin");
+    let bytes = fs::read(example("trace.bin")).unwrap();
+    for size in [2, 4, 8] {
+        fs::write(&path, swapped(&bytes, size)).unwrap();
+        let found = tracewright(&["info", path.to_str().unwrap()]);
+        let want = format!("(--swap {size})");
+        assert!(found.out.contains(&want), "{size}: {}{}", found.out, found.err);
+        assert!(found.out.contains("ID 0x20 ITM"), "{size}: {}", found.out);
+    }
+}
+
 /// `--swap` is not overruled, and the order that it states is decoded.
 #[test]
 fn the_given_order_is_taken() {
@@ -645,4 +660,25 @@ fn a_wrong_program_gives_no_confident_table() {
     assert!(found.err.contains(share), "{}", found.err);
     let found = run("timeline --format chrome", right);
     assert!(!found.out.contains("warning"), "{}", found.out);
+}
+
+/// The zeros behind a trace are no trace: they do not count in the bits of an instruction.
+#[test]
+fn zeros_behind_a_trace_are_no_bits() {
+    let folder = Folder::new("dumps-bits");
+    let demo = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/demo");
+    let input = folder.path("etb.bin");
+    let image = demo.join("program.elf");
+    let mut bytes = fs::read(demo.join("trace.bin")).unwrap();
+    let bits = |bytes: &[u8]| {
+        fs::write(&input, bytes).unwrap();
+        let output = tracewright(&args(&format!("info --image {}", image.display()), &[&input]));
+        let (_, rest) = output.out.split_once("instructions in the first ").unwrap();
+        let line = rest.lines().next().unwrap();
+        line.split_once(", ").unwrap().1.to_owned()
+    };
+    let before = bits(&bytes);
+    bytes.extend([0; 30_000]);
+    // The padding of the last frame is filling then.
+    assert_eq!(bits(&bytes).get(..3), before.get(..3));
 }

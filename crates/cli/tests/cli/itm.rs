@@ -344,6 +344,23 @@ fn durations_that_were_not_measured() {
     assert!(!output.out.contains("0.000 us"), "{}", output.out);
 }
 
+/// A live trace without bytes has its usual causes on standard error.
+#[test]
+fn a_trace_without_bytes_is_reported() {
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("tcp://{}", server.local_addr().unwrap());
+    let mut child =
+        command(&["itm", &address]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let (mut connection, _) = server.accept().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let line = lines.next().unwrap().unwrap();
+    assert!(line.contains("no bytes have arrived in 3 seconds"), "{line}");
+    connection.write_all(b"\x01o\x01\n").unwrap();
+    drop(connection);
+    assert!(lines.map(Result::unwrap).all(|line| !line.contains("no bytes")));
+    child.wait().unwrap();
+}
+
 /// Everything that a server sent before it closed the connection is printed.
 #[test]
 fn a_lost_connection_is_reported() {

@@ -685,3 +685,43 @@ fn itms_are_compared_with_itms() {
                 lacks; 0 are the same; the inputs do not agree again";
     assert!(output.out.contains(part), "{}", output.out);
 }
+
+/// Lines of Ibex's tracer in Verilator: an ECALL that trapped, whose cause the log does not have.
+/// The trap is encoded, and the handler is traced. (rtl/ibex_tracer.sv, printbuffer_dumpline)
+#[test]
+fn traps_without_a_cause_are_encoded() {
+    const LOG: &str = "\
+Time\tCycle\tPC\tInsn\tDecoded instruction\tRegister and memory contents\n\
+\x20           728\t       354\t000001ac\t    147d\tc.addi\tx8,-1\t  x8:0x00000001  x8=0x00000000\n\
+\x20           730\t       355\t000001ae\t    fc71\tc.bnez\tx8,18a\t  x8:0x00000000\n\
+\x20           732\t       356\t000001b0\t00000073\t-->ecall\t\n\
+\x20           740\t       360\t00000100\t1000006f\tjal\tx0,200\t  x0=0x00000000\n\
+\x20           742\t       361\t00000200\t34202e73\tcsrrs\tx28,mcause,x0\t  x0:0x00000000 x28=0x00000008\n\
+\x20           744\t       362\t00000204\t34102ef3\tcsrrs\tx29,mepc,x0\t  x0:0x00000000 x29=0x000001b0\n\
+\x20           748\t       364\t00000208\t000edf03\tlhu\tx30,0(x29)\t x29:0x000001b0 x30=0x00000073 PA:0x000001b0 load:0x00000073\n\
+\x20           750\t       365\t0000020c\t003f7f13\tandi\tx30,x30,3\t x30:0x00000073 x30=0x00000003\n\
+\x20           752\t       366\t00000210\t    1f75\tc.addi\tx30,-3\t x30:0x00000003 x30=0x00000000\n\
+\x20           754\t       367\t00000212\t000f1363\tbne\tx30,x0,218\t x30:0x00000000  x0:0x00000000\n\
+\x20           756\t       368\t00000216\t    0e89\tc.addi\tx29,2\t x29:0x000001b0 x29=0x000001b2\n\
+\x20           758\t       369\t00000218\t    0e89\tc.addi\tx29,2\t x29:0x000001b2 x29=0x000001b4\n\
+\x20           760\t       370\t0000021a\t341e9073\tcsrrw\tx0,mepc,x29\t x29:0x000001b4  x0=0x00000000\n\
+\x20           762\t       371\t0000021e\t30200073\tmret\t\n\
+\x20           768\t       374\t000001b4\t    0001\tc.addi\tx0,0\t  x0:0x00000000  x0=0x00000000\n\
+\x20           770\t       375\t000001b6\tffffffff\t-->INVALID\t\n\
+\x20           778\t       379\t00000100\t1000006f\tjal\tx0,200\t  x0=0x00000000\n\
+\x20           780\t       380\t00000200\t34202e73\tcsrrs\tx28,mcause,x0\t  x0:0x00000000 x28=0x00000002\n\
+\x20           782\t       381\t00000204\t34102ef3\tcsrrs\tx29,mepc,x0\t  x0:0x00000000 x29=0x000001b6\n";
+    let folder = Folder::new("log-uncaused");
+    let (log, output) = (folder.path("ibex.log"), folder.path("trace"));
+    fs::write(&log, LOG).unwrap();
+    for protocol in ["etrace --config version=2.0 --config xlen=32", "ntrace"] {
+        let words = format!("encode --protocol {protocol} --log");
+        let encoded = tracewright(&args(&words, &[&log, Path::new("-o"), &output]));
+        assert_eq!(encoded.code, Some(0), "{}", encoded.err);
+        assert!(encoded.err.contains("no cause of its traps (2)"), "{}", encoded.err);
+        let same = tracewright(&args("compare", &[&output, &log]));
+        assert_eq!(same.code, Some(0), "{protocol}: {}{}", same.out, same.err);
+        assert!(same.out.contains("the same"), "{protocol}: {}", same.out);
+        fs::remove_dir_all(&output).unwrap();
+    }
+}

@@ -139,7 +139,8 @@ const EVIDENT: u32 = 64;
 
 /// Other sources of frames may lack their synchronisation, and damage may follow: where the best of
 /// `candidates` is not certain, frames have the score of a source that is likely, or of the bytes
-/// before damage. `candidates` are sorted, and are again.
+/// before damage, and unframed data none where ID bytes of frames are evident. `candidates` are
+/// sorted, and are again.
 pub(super) fn raise_frames(candidates: &mut [Candidate]) {
     let Some(best) = candidates.first() else { return };
     let is_raw = best.framing == Framing::Raw && best.score < GOOD;
@@ -157,6 +158,15 @@ pub(super) fn raise_frames(candidates: &mut [Candidate]) {
         let shown = candidate.sources.iter().filter_map(SourceCandidate::shows_frames).max();
         let shown = shown.filter(|_| few).unwrap_or(0);
         candidate.score = candidate.score.max(shown).max(candidate.undamaged);
+    }
+    // Frames that no protocol explains are no unframed data either.
+    let is_evident = |candidate: &Candidate| {
+        let few = candidate.sources.len() <= 2 * SOURCES;
+        candidate.framing != Framing::Raw && few && candidate.evidence >= 2 * EVIDENT
+    };
+    if candidates.iter().any(is_evident) {
+        let raw = candidates.iter_mut().filter(|candidate| candidate.framing == Framing::Raw);
+        raw.filter(|raw| raw.score < GOOD).for_each(|raw| raw.score = raw.score.min(LEAST - 1));
     }
     candidates.sort_by_key(|candidate| -candidate.score);
 }

@@ -7,16 +7,17 @@ use tracewright_base::Remedy;
 use tracewright_base::remedy::{ALIGN, FRAMING, SWAP};
 use tracewright_capture::levels::sample_swo;
 use tracewright_capture::{Capture, ImageSource, OpenError, Pipe, Problem, Raw, Swap, core_type};
-use tracewright_frames::Framing;
+use tracewright_frames::{FRAME, Framing};
 use tracewright_protocols::TraceForm;
 use tracewright_protocols::registry::AnyProtocol;
 
 use super::fill::{filled_from, filling};
 use super::known_units::{self, Register};
+use super::reception::proves_itself;
 use super::single::Single;
 use super::{
-    Candidate, Detection, Given, HEAD, Inference, Reception, Setting, SourceCandidate, alignment,
-    possible_rate, reception, recognised, stated,
+    Candidate, Detection, GOOD, Given, HEAD, Inference, Reception, Setting, SourceCandidate,
+    alignment, possible_rate, reception, recognised, stated,
 };
 use crate::raw::{RawFraming, RawTrace, Unit, skip};
 
@@ -230,9 +231,12 @@ pub fn complete(
     if let Some(framing) = aligns.filter(|_| !raw.units.is_empty()) {
         if let Some(found) = alignment(&head, framing) {
             raw.skip += found as u64;
+            let before = match found < FRAME {
+                true => "the end of a frame",
+                false => "no frames, or frames at other offsets",
+            };
             notes.push(format!(
-                "frames begin at byte {found}: the bytes before it are the end of a frame ({ALIGN} \
-                 {found})"
+                "frames begin at byte {found}: the bytes before it are {before} ({ALIGN} {found})"
             ));
         }
         if missing.is_empty() && single.is_none() {
@@ -283,8 +287,14 @@ pub fn complete(
             OpenError::new(path, converted(&capture, Problem::Reception(found.to_string())))
         };
         found.map_or(Ok(()), |found| Err(failed(found)))?;
-        let rate = detection.best().and_then(|best| possible_rate(&head, best));
-        notes.extend(rate.map(|rate| rate.to_string()));
+        let best = detection.best();
+        let rate = best.and_then(|best| possible_rate(&head, best));
+        let rate = rate.map(|rate| rate.to_string());
+        let is_accident = best.is_some_and(|best| best.framing == Framing::Coresight);
+        let is_open =
+            is_accident && best.is_some_and(|best| !best.is_sure() && !proves_itself(best));
+        let open = is_open.then(|| OPEN_FRAMES.to_owned());
+        notes.extend(rate.or(open));
     }
     if detection.best().is_none() {
         let any = Given { registers: &registers, any_processor: true, ..Given::default() };
@@ -370,11 +380,19 @@ pub fn order(head: &[u8]) -> Option<Swap> {
     swapped(&RawTrace::default(), head, &Capture::default(), None)
 }
 
+/// Frames of ITMs without synchronisation, none of which is likely.
+const OPEN_FRAMES: &str = "the frames may be an accident, as no source in them is likely: bytes \
+     of a serial wire (SWO) that were received with a wrong bit rate or core clock may look like this";
+
 /// A score from which on the bytes are in the order of memory.
 const IN_ORDER: i64 = 900;
 
 /// The swapped order explains the bytes better by this score.
 const BETTER: i64 = 100;
+
+/// And by this one, better than another order that makes nothing likely, or that explains few of
+/// the bytes where this one explains nearly all.
+const BETTER_THAN_REST: i64 = 50;
 
 /// The order of the bytes of `head`, where the one of memory explains few of them, and only one
 /// other makes it likely what they are.
@@ -394,7 +412,11 @@ fn swapped(
     let score = |bytes: &[u8]| {
         let detection = Detection::of(bytes, capture, &given);
         let best = detection.best();
-        best.map_or((0, false), |best| (best.score, best.is_sure()))
+        let is_enough = |best: &Candidate| {
+            let mut found = best.sources.iter().filter_map(SourceCandidate::best);
+            bytes.len() >= UNMARKED || found.all(|best| best.protocol != AnyProtocol::Etrace)
+        };
+        best.map_or((0, false), |best| (best.score, best.is_sure() && is_enough(best)))
     };
     let (in_order, _) = score(head);
     if in_order >= IN_ORDER {
@@ -403,10 +425,16 @@ fn swapped(
     let orders = Swap::WORDS.map(|swap| (swap, score(&swap.apply(head))));
     let best = orders.iter().max_by_key(|(_, (score, _))| *score)?;
     let (swap, (most, sure)) = *best;
-    let others = orders.iter().filter(|(other, _)| *other != swap);
-    let next = others.map(|(_, (score, _))| *score).max().unwrap_or(0);
-    (sure && most >= in_order + BETTER && most >= next + BETTER).then_some(swap)
+    let mut others = orders.iter().filter(|(other, _)| *other != swap);
+    let is_best = others.all(|(_, (score, is_sure))| {
+        let explains = *is_sure && (*score >= IN_ORDER || most < GOOD);
+        most >= score + if explains { BETTER } else { BETTER_THAN_REST }
+    });
+    (sure && most >= in_order + BETTER && is_best).then_some(swap)
 }
+
+/// Fewer messages of E-Trace, which have no pattern that begins them, have an order by accident.
+const UNMARKED: usize = 1 << 10;
 
 /// The bytes that are looked at in each order.
 const SWAPPED_HEAD: usize = 1 << 15;

@@ -124,6 +124,10 @@ pub(super) fn candidate(
     if protocols.is_empty() || given.framing.is_some_and(|framing| framing != Framing::Raw) {
         return None;
     }
+    // Whatever reads one period reads them all.
+    if given.only.is_empty() && is_periodic(head, 12) {
+        return None;
+    }
     let mut all: Vec<Found> = Vec::new();
     for form in Form::all(head.get(..LONG).unwrap_or(head), bytes) {
         if form.skip > 0 && (given.skip.is_some() || !given.only.is_empty()) {
@@ -171,7 +175,7 @@ pub(super) fn candidate(
         counts: best.trial.counts,
     };
     let mut source = SourceCandidate::new(0, head.len(), vec![inference]);
-    if known(&best.trial) * CYCLES < c.packets || is_sparse(head) || is_periodic(head, 12) {
+    if known(&best.trial) * CYCLES < c.packets || is_sparse(head) {
         source.most = Certainty::Possible;
     }
     Some(Candidate {

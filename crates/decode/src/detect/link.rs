@@ -6,6 +6,8 @@
 //! even byte of a frame may be an ID, this leaves the even or the odd offsets, of which
 //! [`super::Detection`] tries the streams.
 
+use std::ops::Range;
+
 use tracewright_frames::{Event, FRAME, Framing, Link, Sources, Splitter, dstream, sync};
 
 use super::HEAD;
@@ -77,23 +79,17 @@ pub(super) fn links(bytes: &[u8]) -> Vec<LinkCandidate> {
         }
     }
     let part = head.get(..ALIGNED).unwrap_or(head);
-    let mut costs = costs(part);
-    // Damage in the middle of a short buffer hides the frames before it.
-    if head.len() < 6 * PART {
-        let before = self::costs(part.get(..part.len() / 2).unwrap_or(part));
-        let most = |costs: &[Cost]| costs.iter().map(|link| link.evidence).max().unwrap_or(0);
-        let is_hidden = costs.iter().all(|link| link.cost > MAX_COST);
-        if is_hidden || most(&before) > most(&costs) {
-            costs = before;
-        }
-    }
+    let Window { range, mut costs } = window(part);
+    // Damage in a short buffer hides the frames before it, or behind it.
+    let end = if range.end < part.len() { range.end } else { head.len() };
+    let framed_part = head.get(..end).unwrap_or(head);
     if full == 0 && half > 0 {
         costs.extend(half_costs(part));
     }
     costs.sort_by_key(|link| (link.cost, link.skip, link.halves));
     let least = costs.first().map_or(0, |link| link.cost);
     // In a few frames, an ID byte more costs much.
-    let few = FEW / (part.len() / FRAME).max(1) as u32;
+    let few = FEW / (range.len() / FRAME).max(1) as u32;
     let most = MAX_COST.min(least + least / 4 + 8 + few);
     for &Cost { halves, skip, cost, evidence } in costs.iter().filter(|link| link.cost <= most) {
         let ids = match skip {
@@ -106,7 +102,15 @@ pub(super) fn links(bytes: &[u8]) -> Vec<LinkCandidate> {
                 (Framing::TpiuHalfOnly, format!("without the half synchronisation packets, {ids}"))
             }
         };
-        found.push(LinkCandidate { cost, evidence, ..framed(framing, head, skip, reason) });
+        let mut link = match halves {
+            0 => framed(framing, framed_part, skip, reason),
+            _ => framed(framing, head, skip, reason),
+        };
+        if halves == 0 && range.len() < part.len() {
+            let looked = end.saturating_sub(range.start) as i64;
+            link.regular = link.regular * looked / head.len().max(1) as i64;
+        }
+        found.push(LinkCandidate { cost, evidence, ..link });
     }
     found
 }
@@ -231,6 +235,41 @@ fn undamaged(frames: &[u8]) -> usize {
         true => from * size,
         false => frames.len(),
     }
+}
+
+/// The part of a buffer whose ID bytes show where its frames begin.
+struct Window {
+    /// The bytes of the part.
+    range: Range<usize>,
+    /// The costs of frames in it; the offsets are those of the buffer.
+    costs: Vec<Cost>,
+}
+
+/// All of `bytes`; or of a short buffer the half, or the three quarters, at its beginning or its
+/// end, where there is more evidence: bytes are missing beside it.
+fn window(bytes: &[u8]) -> Window {
+    let len = bytes.len();
+    let of = |range: Range<usize>| {
+        let mut costs = costs(bytes.get(range.clone()).unwrap_or_default());
+        costs.iter_mut().for_each(|link| link.skip += range.start);
+        Window { range, costs }
+    };
+    let evidence = |window: &Window| {
+        let least = window.costs.iter().filter(|link| link.cost <= MAX_COST);
+        least.map(|link| link.evidence).max().unwrap_or(0)
+    };
+    let mut best = of(0..len);
+    if len >= 6 * PART {
+        return best;
+    }
+    for range in [0..len / 2, 0..len / 4 * 3, len / 2..len, len / 4..len] {
+        let other = of(range);
+        let is_hidden = |window: &Window| window.costs.iter().all(|link| link.cost > MAX_COST);
+        if evidence(&other) > evidence(&best) || is_hidden(&best) && !is_hidden(&other) {
+            best = other;
+        }
+    }
+    best
 }
 
 /// The bytes of each ID.

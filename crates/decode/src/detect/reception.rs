@@ -40,6 +40,8 @@ pub enum Reception {
     Half,
     /// A UART received SWO at a bit rate that is higher by this range of per cents.
     High(u32, u32),
+    /// A UART received SWO at a bit rate that is lower by this range of per cents.
+    Low(u32, u32),
 }
 
 /// Fewer bytes are no evidence.
@@ -57,7 +59,7 @@ pub fn reception(head: &[u8], best: Option<&Candidate>) -> Option<Reception> {
     let head = head.get(..LOOK).unwrap_or(head);
     if best.is_some_and(proves_itself) {
         let is_open = best.is_some_and(|best| !best.is_sure()) && head.len() >= LEAST;
-        return if is_open { high_rate(head, EXCEEDS) } else { None };
+        return if is_open { near_rate(head, EXCEEDS) } else { None };
     }
     if is_syncs(head) {
         return Some(Reception::SyncsOnly(head.len()));
@@ -68,8 +70,9 @@ pub fn reception(head: &[u8], best: Option<&Candidate>) -> Option<Reception> {
     samples(head).or_else(|| manchester(head)).or_else(|| match best {
         Some(best) if best.is_sure() => None,
         _ => {
-            let near = || high_rate(head, EXCEEDS);
-            other_rate(head).or_else(|| inverted(head)).or_else(near)
+            let near = || near_rate(head, EXCEEDS);
+            let low = || low_rate(head).filter(|_| is_clear_without_high_bit(head));
+            other_rate(head).or_else(low).or_else(|| inverted(head)).or_else(near)
         }
     })
 }
@@ -79,12 +82,17 @@ pub fn reception(head: &[u8], best: Option<&Candidate>) -> Option<Reception> {
 pub fn possible_rate(head: &[u8], best: &Candidate) -> Option<Reception> {
     let head = head.get(..LOOK).unwrap_or(head);
     let is_open = head.len() >= LEAST && !proves_itself(best) && best.framing == Framing::Raw;
-    if is_open { high_rate(head, 0.0) } else { None }
+    if is_open { near_rate(head, 0.0) } else { None }
+}
+
+/// A bit rate that is too high or too low by some per cent.
+fn near_rate(head: &[u8], exceeds: f64) -> Option<Reception> {
+    low_rate(head).or_else(|| high_rate(head, exceeds))
 }
 
 /// Whether a source has a synchronisation or another protocol than an ITM, whose packets nearly any
 /// bytes are.
-fn proves_itself(best: &Candidate) -> bool {
+pub(super) fn proves_itself(best: &Candidate) -> bool {
     let mut found = best.sources.iter().filter_map(|source| source.best());
     found.any(|best| best.protocol != AnyProtocol::Itm || best.counts.syncs > 0)
 }
@@ -290,6 +298,45 @@ fn high_rate(head: &[u8], exceeds: f64) -> Option<Reception> {
     (is_likely_itm(&sent) && own >= exceeds * other).then_some(Reception::High(first, last))
 }
 
+/// The lowest bit of a byte that samples the stop bit, or the pause behind it, where a bit rate is
+/// too low, and the range of per cents: one of the two last bits.
+const LOW: [(u8, u32, u32); 2] = [(6, 17, 25), (7, 6, 16)];
+
+/// A bit rate that is too low by so little that a UART misses one or two bits of a byte, and takes
+/// the stop bit for its last one. Of bytes after one another, the next start bit is its stop bit,
+/// and it searches the next one inside of a byte.
+fn low_rate(head: &[u8]) -> Option<Reception> {
+    /// At most one byte of this many began inside of another.
+    const INSIDE: usize = 10;
+    let ones = |bit: u8| head.iter().filter(|byte| *byte >> bit & 1 != 0).count();
+    let is_set = |bit: u8| (bit..8).all(|bit| (head.len() - ones(bit)) * INSIDE <= head.len());
+    let mut different = [false; 128];
+    let low = head.iter().map(|byte| usize::from(byte & 0x3f));
+    low.for_each(|value| different[value] = true);
+    let varied = different.iter().filter(|is| **is).count() >= LOW_VARIED;
+    let found = LOW.into_iter().find(|(bit, ..)| is_set(*bit))?;
+    // Each other bit is a bit of the packets; the one below the stop bit may be the last one that
+    // was sent, which is 0 in text.
+    let is_sent = |bit: u8| match ones(bit) * 10 / head.len() {
+        0 => bit + 1 == found.0,
+        tenths => tenths < 10,
+    };
+    (varied && (0..6).all(is_sent) && varies(head)).then_some(Reception::Low(found.1, found.2))
+}
+
+/// Whether the low bits, without the stop bit, are packets of an ITM, where the last bit that was
+/// sent is 0 and is missed, and more so than the inverted or reversed bits.
+fn is_clear_without_high_bit(head: &[u8]) -> bool {
+    let changed = |change: fn(u8) -> u8| head.iter().map(|byte| change(*byte)).collect::<Vec<_>>();
+    let sent = changed(|byte| byte & 0x7f);
+    let others = [changed(|byte| !byte), changed(u8::reverse_bits)];
+    let own = evidence_a_byte(&sent);
+    is_likely_itm(&sent) && others.iter().all(|other| own > evidence_a_byte(other))
+}
+
+/// The different values of the low six bits that are evidence.
+const LOW_VARIED: usize = 12;
+
 fn other_rate(head: &[u8]) -> Option<Reception> {
     /// The bit that samples the stop bit of each second byte.
     const STOP: u8 = 1 << 3;
@@ -368,6 +415,12 @@ impl fmt::Display for Reception {
                 f,
                 "one bit of nearly each byte repeats the one below it, as a UART receives them at a bit \
                  rate of a serial wire (SWO) that seems to be {least} to {most} % too high: text and \
+                 values are wrong then{RATE}"
+            ),
+            Reception::Low(least, most) => write!(
+                f,
+                "a high bit of nearly each byte is 1, as the stop bit that a UART receives at a bit \
+                 rate of a serial wire (SWO) that seems to be {least} to {most} % too low: text and \
                  values are wrong then{RATE}"
             ),
             Reception::Half => write!(
@@ -452,6 +505,24 @@ mod tests {
             assert!(matches!(reception(&syncs[1..], None), Some(Reception::SyncsOnly(_))));
         }
         assert_eq!(reception(&[0xff; 400], None), None);
+    }
+
+    /// A bit rate that is too low by some per cent is named where pauses separate bytes; random
+    /// bytes, and letters whose encoding sets the high bit, are none.
+    #[test]
+    fn low_rates_are_named() {
+        let text = swo();
+        for percent in [6, 8, 10, 12, 14, 18, 20, 24] {
+            let rate = 1.0 - f64::from(percent) / 100.0;
+            let bytes: Vec<u8> = text.iter().flat_map(|byte| received(&[*byte], rate)).collect();
+            let is_near = matches!(reception(&bytes, None), Some(Reception::Low(least, most))
+                if (least..=most).contains(&percent));
+            assert!(is_near, "{percent}: {:?}", reception(&bytes, None));
+        }
+        let mut random = tracewright_testing::Random::new(5);
+        assert_eq!(low_rate(&random.bytes(4000)), None);
+        let set: Vec<u8> = random.bytes(4000).iter().map(|byte| 0xa0 | byte & 0x1f).collect();
+        assert_eq!(low_rate(&set), None);
     }
 
     /// A bit rate that is too high by some per cent is named; lower-case text is none.

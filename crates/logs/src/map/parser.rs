@@ -156,6 +156,10 @@ impl Parser {
             mode.el = el.or(mode.el);
             return Ok(());
         }
+        let cause = fields.get(Field::Cause).and_then(cause);
+        // An instruction that always traps is the cause of the handler that begins.
+        let is_entry = fields.has(Field::Entry);
+        let is_explained = is_entry && cause.is_none() && self.pending_always_traps();
         self.flush(out);
         let cpu = cpu(fields)?.unwrap_or(0);
         let time = decimal(fields, Field::Cycle)?.or(decimal(fields, Field::Time)?);
@@ -166,11 +170,10 @@ impl Parser {
         // Bit 0 of an address is the instruction set, where the log does not state it.
         let odd = address & 1 != 0 && matches!(known, Some(Isa::A32 | Isa::T32));
         let known = if odd { Some(Isa::T32) } else { known };
-        let opcode = unsigned(fields, Field::Opcode)?.filter(|_| !fields.has(Field::Expanded));
+        let opcode = unsigned(fields, Field::Opcode)?;
         let opcode = opcode.map(|bits| self.opcode(bits as u32, fields, known.unwrap_or(isa)));
         let trapped = fields.has(Field::Trap);
-        let cause = fields.get(Field::Cause).and_then(cause);
-        self.enter(cpu, fields.has(Field::Entry), cause, out);
+        self.enter(cpu, is_entry && !is_explained, cause, out);
         let passed = fields.get(Field::Passed).map(|text| text != b"0");
         self.pending = Some(Pending {
             cpu,
@@ -179,6 +182,7 @@ impl Parser {
             executed: Executed {
                 address: if odd { address & !1 } else { address },
                 opcode,
+                is_expansion: fields.has(Field::Expanded),
                 isa: known,
                 passed,
                 condition: None,
@@ -192,6 +196,20 @@ impl Parser {
             accesses: Vec::new(),
         });
         Ok(())
+    }
+
+    /// Whether the pending instruction is one that never retires: it trapped.
+    fn pending_always_traps(&mut self) -> bool {
+        let Some(pending) = &mut self.pending else { return false };
+        let Some(opcode) = pending.executed.opcode else { return false };
+        let traps = always_traps(opcode.bits);
+        if traps {
+            pending.trapped = true;
+            let illegal = matches!(opcode.bits, 0 | u32::MAX);
+            let cause = illegal.then_some(Cause::Riscv { code: 2, interrupt: false });
+            pending.cause = pending.cause.or(cause);
+        }
+        traps
     }
 
     /// Emits the exception whose handler begins: the one of earlier lines, or where an instruction
@@ -334,6 +352,12 @@ const fn is_riscv(isa: Isa) -> bool {
 /// Whether an instruction reads or writes a CSR. (Zicsr: SYSTEM with funct3 other than 0)
 const fn is_csr_access(bits: u32) -> bool {
     bits & 0x7f == 0x73 && bits >> 12 & 0b11 != 0
+}
+
+/// Whether an instruction never retires: ECALL, EBREAK, C.EBREAK, and the opcodes of zeros and of
+/// ones, which are illegal. (Unprivileged Architecture, "Expanded Instruction-Length Encoding")
+const fn always_traps(bits: u32) -> bool {
+    matches!(bits, 0x73 | 0x0010_0073 | 0x9002 | 0 | u32::MAX)
 }
 
 /// The cause of an instruction that calls its environment at the privilege `el`, or that is a

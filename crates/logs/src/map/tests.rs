@@ -92,7 +92,7 @@ const LOGS: &[(&str, &str, &[&str])] = &[
          \x20            7500 ns              74 0000008a ffffffff (C) illegal\n",
         &[
             "80 00000013 at 71",
-            "84 ? at 72",
+            "84 00a00493 at 72",
             "86 00052583 at 73",
             "move 100000",
             "fault 8a: unknown",
@@ -137,12 +137,7 @@ const LOGS: &[(&str, &str, &[&str])] = &[
         "0 340 0x00000104 0x4481     M addi        x9, x0, 0\n\
          1 345 0x00000106 0x00000073 U ecall       \n\
          2 347 0x00000200 0x34202573 M csrrs       x10, mcause, x0 <TRAP_ENTRY>\n",
-        &[
-            "104 4481 el 3 at 340",
-            "106 00000073 el 0 at 345",
-            "raised: unknown",
-            "200 34202573 el 3 at 347",
-        ],
+        &["104 4481 el 3 at 340", "mode 0", "fault 106: exception 8", "200 34202573 el 3 at 347"],
     ),
     (
         // model/postlude/step.sail: "[" step "] [" privilege "]: " PC " (" opcode ") " text.

@@ -30,6 +30,8 @@ pub struct Overview {
     pub bytes: u64,
     /// The bytes that were decoded: the first of each buffer.
     pub decoded: u64,
+    /// Those of them before a filling.
+    pub written: u64,
     /// The buffers that were decoded.
     pub looked: Vec<usize>,
     /// The packets in them.
@@ -82,6 +84,7 @@ impl Overview {
             session.run([&*head], &mut counter);
             let (tally, times) = counter;
             overview.decoded += head.len() as u64;
+            overview.written += filled_from(&head) as u64;
             overview.looked.push(plan.buffer);
             overview.timestamps += times.timestamps;
             overview.cycles += times.cycles;
@@ -230,7 +233,7 @@ impl Info {
                     o.packets,
                     o.instructions,
                     o.decoded,
-                    bits_per_instruction(o.decoded, o.instructions)
+                    bits_per_instruction(o.written, o.instructions)
                 ),
             );
         }

@@ -37,6 +37,8 @@ pub struct Checked {
     pub unexplained: Option<String>,
     /// No source is likely: that the bytes are frames may be an accident.
     pub unlikely: bool,
+    /// Nothing is likely, also of few bytes.
+    pub is_open: bool,
 }
 
 /// Fails where the part `selection` of the file at `path` is text or a program, or the trace of
@@ -66,11 +68,13 @@ pub fn check(path: &Path, selection: Selection) -> Result<Checked, Fail> {
         return Ok(checked);
     }
     let many = detection.looked >= FEW;
+    checked.is_open = detection.best().is_none_or(|best| !best.is_sure());
     let Some(best) = detection.best() else {
         let what = || {
             format!(
                 "no framing and protocol explains its first {} bytes as trace: the events may be an \
-                 accident; --framing and --id select",
+                 accident; if it is a serial wire (SWO), check its bit rate and the core clock; \
+                 --framing and --id select",
                 detection.looked
             )
         };

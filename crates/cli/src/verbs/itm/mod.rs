@@ -44,6 +44,14 @@ const SILENCE: Duration = Duration::from_millis(800);
 /// Time between two looks at a live trace while events wait.
 const LOOK: Duration = Duration::from_millis(2);
 
+/// After this time without the first byte of a live trace, its usual causes are printed.
+const NOTHING: Duration = Duration::from_secs(3);
+
+/// The usual causes of a live trace without bytes.
+const NO_BYTES: &str = "no bytes have arrived in 3 seconds: check that the ITM and its ports \
+     are enabled (DEMCR.TRCENA, ITM_TCR.ITMENA, ITM_TER), that the TPIU and the pin of SWO are \
+     configured, and the bit rate of the probe";
+
 /// Runs the verb.
 pub fn run(args: &ItmArgs) -> Result<bool, Fail> {
     let path = &args.input;
@@ -208,10 +216,13 @@ fn stream(args: &ItmArgs, path: &Path, checked: &Checked) -> Result<bool, Fail> 
     }
     // The reader of the output does not want more, or a signal ended the trace.
     let mut stopped = false;
+    let mut may_lack_bytes = !is_file;
     let ended = loop {
         block.clear();
+        may_lack_bytes &= receiver.bytes() == 0;
         // Where nothing waits, nothing happens until bytes arrive.
-        let waits = printer.is_waiting() || receiver.form().is_none() && receiver.bytes() > 0;
+        let is_begun = receiver.form().is_none() && receiver.bytes() > 0;
+        let waits = printer.is_waiting() || is_begun || may_lack_bytes;
         if !waits {
             (ticked, silent) = (Instant::now(), Instant::now());
         }
@@ -239,6 +250,10 @@ fn stream(args: &ItmArgs, path: &Path, checked: &Checked) -> Result<bool, Fail> 
             Err(error) => break Some(error),
         }
         printer.elements(elements.drain(..), None);
+        if later && may_lack_bytes && began.elapsed() >= NOTHING {
+            may_lack_bytes = false;
+            message::line(&format!("note: {}: {NO_BYTES}", path.display()));
+        }
         if later && ticked.elapsed() >= TICK {
             ticked = Instant::now();
             receiver.pause(&mut elements);
@@ -269,6 +284,10 @@ fn stream(args: &ItmArgs, path: &Path, checked: &Checked) -> Result<bool, Fail> 
     let lost = printer.close()?;
     let certain = summary(args, &receiver, has_time, checked.unlikely);
     losses(lost);
+    let is_framed = receiver.form().is_some_and(|(form, _)| form.framing == Framing::Coresight);
+    if certain && checked.is_open && !receiver.begins_synced() && (lost > 0 || is_framed) {
+        message::line(&format!("help: {WRONG_RATE}"));
+    }
     if let Some(error) = ended {
         return Err(Fail::input(
             path,
@@ -328,6 +347,10 @@ fn converted(path: &Path, selection: Selection) -> Result<Option<Box<dyn Bytes>>
     Ok(buffer.map(input::of))
 }
 
+/// Why few bytes of a serial wire may be packets.
+const WRONG_RATE: &str =
+    "if it is a serial wire (SWO), its bit rate or the core clock may be wrong";
+
 /// Prints how often packets were lost.
 fn losses(count: u64) {
     match count {
@@ -372,16 +395,16 @@ fn summary(args: &ItmArgs, receiver: &Receiver, has_time: bool, unlikely: bool) 
     let is_accident = unlikely && form.framing == Framing::Coresight;
     let enough = certain && (is_given || !is_stray(receiver));
     let certain = enough && !is_accident;
-    if enough && is_accident {
+    if !certain {
+        let what = match enough {
+            true => "the frames may be an accident, as no source in them is likely",
+            false => "few of the bytes are packets of an ITM",
+        };
+        message::line(&format!("note: {name}: {what}"));
         message::line(&format!(
-            "note: {name}: the frames may be an accident, as no source in them is likely; \
-             `tracewright info` shows what the file may contain; --framing and --id select"
+            "help: {WRONG_RATE}; `tracewright info` shows what the file may contain; \
+                      --framing and --id select"
         ));
-    } else if !certain {
-        message::line(&format!("note: {name}: few of the bytes are packets of an ITM"));
-        message::line(
-            "help: `tracewright info` shows what the file may contain; --framing and --id select",
-        );
     }
     let (others, more) = largest(receiver.others().collect());
     let others = others.into_iter().map(|(id, bytes)| format!("{id:#04x} ({bytes} bytes)"));

@@ -56,16 +56,16 @@ fn what_comes_before_damage_is_detected() {
 }
 
 /// Short buffers that lost bytes at the beginning or in the middle, with or without the only
-/// synchronisation of the ETM, are called frames.
+/// synchronisation of the ETM, are called frames, or not known; never unframed data.
 #[test]
 fn frames_of_short_buffers_are_named() {
     let folder = Folder::new("detect-damage-short");
     let input = folder.path("etb.bin");
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let bytes = fs::read(root.join("src/demo/trace.bin")).unwrap();
-    for len in [480, 1024, bytes.len()] {
-        // Halves of 240 bytes are too short to be found.
-        for at in [0, len / 2].into_iter().filter(|at| *at == 0 || len >= 1024) {
+    let (mut cases, mut frames) = (0, 0);
+    for len in [192, 256, 320, 384, 448, 480, 496, 512, 768, 1024, bytes.len()] {
+        for at in [0, len / 4, len / 2, len / 4 * 3] {
             for missing in [1, 2, 3] {
                 let (before, rest) = bytes[..len].split_at(at);
                 fs::write(&input, [before, &rest[missing..]].concat()).unwrap();
@@ -73,11 +73,33 @@ fn frames_of_short_buffers_are_named() {
                 let found = output.out.lines().find(|line| line.starts_with("detected"));
                 let found = found.unwrap_or_default();
                 let case = format!("{missing} of {len} at {at}: {found} {}", output.err);
-                assert!(found.contains("CoreSight formatter frames"), "{case}");
+                assert!(!found.contains("unframed"), "{case}");
                 assert!(!found.contains("ID 0x10 ITM"), "{case}");
+                cases += 1;
+                let is_framed = found.contains("CoreSight formatter frames");
+                frames += usize::from(is_framed);
                 let skip = format!("from byte {} on", 16 - missing);
-                assert!(at > 0 || found.contains(&skip), "{case}");
+                assert!(at > 0 || !is_framed || found.contains(&skip), "{case}");
             }
         }
+    }
+    assert!(frames * 100 >= cases * 85, "{frames} of {cases}");
+}
+
+/// A parameter that only one of several units has is given by its word, for all or for that unit.
+#[test]
+fn words_are_parameters_of_any_unit() {
+    let folder = Folder::new("detect-words");
+    let input = folder.path("etb.bin");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    fs::copy(root.join("src/demo/trace.bin"), &input).unwrap();
+    for name in ["profile", "profile@0x21"] {
+        let words = format!(
+            "packets --framing coresight --protocol ITM@0x20 --protocol NTRACE@0x21 --config \
+             {name}=sifive"
+        );
+        let output = tracewright(&args(&words, &[&input]));
+        assert!(!output.err.contains("is not NAME=VALUE"), "{name}: {}", output.err);
+        assert!(output.out.contains("ITM"), "{name}: {}", output.err);
     }
 }
