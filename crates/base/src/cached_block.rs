@@ -360,7 +360,7 @@ impl CachedBlock {
         class.high | self.low as u64
     }
 
-    /// Whether all of it is between these addresses, the last one included.
+    /// Whether all of its bytes are from address `first` to address `last`, which is included.
     #[inline]
     pub const fn is_within(&self, class: &BlockClass, (first, last): (u64, u64)) -> bool {
         let start = self.start(class);

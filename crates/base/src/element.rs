@@ -179,7 +179,7 @@ pub enum Start {
 /// An exception, as the trace unit reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Exception {
-    /// Exception number of the protocol. `Display` of the packet shows the name.
+    /// Exception number of the protocol. `views::Source::exception_name` has the name.
     pub number: u16,
     /// Preferred exception return address; `None` if the trace reports it as unknown.
     pub return_address: Option<u64>,

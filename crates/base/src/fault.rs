@@ -180,7 +180,8 @@ impl fmt::Display for Inconsistency {
     }
 }
 
-/// The reason of a gap in the knowledge of execution.
+/// The reason of a gap in the knowledge of execution. [`Start`](Gap::Start) and
+/// [`Reset`](Gap::Reset) are no loss of trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Gap {

@@ -11,6 +11,9 @@ use crate::isa::Isa;
 /// branches, or branches that were not taken: in an ETE with Source Address packets where ranges
 /// are not split (`split_source_ranges` of the decoder's options), and in listings that join
 /// ranges.
+///
+/// The sizes of its instructions are in program memory: `views::instructions` expands a range, and
+/// `isa::classify` reads one instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Range {
     /// Address of the first instruction.
@@ -91,7 +94,8 @@ impl Last {
     const CONDITIONAL: u8 = 0x10;
     const TAKEN: u8 = 0x20;
 
-    /// The summary of `instruction`. `taken`: the instruction took effect.
+    /// The summary of `instruction`. `taken`: the instruction took effect, as one that is no branch
+    /// always does.
     #[inline]
     pub const fn new(instruction: &Instruction, taken: bool) -> Self {
         let mut bits = instruction.size & Self::SIZE;

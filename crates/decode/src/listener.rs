@@ -24,6 +24,37 @@ pub trait Listener {
 
     /// What a source reported, in order. [`Wants::any_order`] states how the batches of several
     /// sources follow each other.
+    ///
+    /// A listener that wraps another one forwards this function, [`event`](Self::event),
+    /// [`wants`](Self::wants) and [`full`](Self::full), too.
+    ///
+    /// ```
+    /// use tracewright_base::{Batch, Element, Part};
+    /// use tracewright_decode::Listener;
+    ///
+    /// struct Instructions(u64);
+    ///
+    /// impl Listener for Instructions {
+    ///     fn element(&mut self, _: usize, _: u64, element: Element) {
+    ///         if let Element::Range(range) = element {
+    ///             self.0 += u64::from(range.instructions);
+    ///         }
+    ///     }
+    ///
+    ///     fn batch(&mut self, batch: &Batch<'_>) {
+    ///         for part in batch.parts() {
+    ///             match part {
+    ///                 Part::Steps(steps) => self.0 += batch.instructions(steps),
+    ///                 Part::Element(at, element) => self.element(batch.source, at, element),
+    ///                 Part::Turns(turns) => {
+    ///                     let one: u64 = turns.ranges.iter().map(|r| u64::from(r.instructions)).sum();
+    ///                     self.0 += turns.times * one;
+    ///                 }
+    ///             }
+    ///         }
+    ///     }
+    /// }
+    /// ```
     fn batch(&mut self, batch: &Batch<'_>) {
         each_element(self, batch);
     }
@@ -40,8 +71,12 @@ pub trait Listener {
     }
 
     /// Whether no more output is wanted. The caller of a session asks between the blocks of bytes
-    /// that it feeds: [`Session::run`](crate::Session::run) and `Trace::decode` then end without
-    /// [`Session::finish`](crate::Session::finish), so that pending elements are not emitted.
+    /// that it feeds, and then ends without [`Session::finish`](crate::Session::finish), so that
+    /// pending elements are not emitted. The rest of a block still arrives: a listener that is full
+    /// ignores it. A block has 64 KiB in [`Session::run`](crate::Session::run), 4 KiB in
+    /// `Trace::decode`, and [`Jobs::step`](crate::Jobs::step) bytes in
+    /// [`parallel::run`](crate::parallel::run); a caller of [`Session::feed`](crate::Session::feed)
+    /// that needs an earlier end feeds less at a time.
     fn full(&self) -> bool {
         false
     }
@@ -231,8 +266,9 @@ pub enum Event<'a> {
         /// The bytes.
         bytes: &'a [u8],
     },
-    /// The elements of the source before the next one, which are not received, selected this
-    /// program memory. Where memory is selected by time or by what the program does.
+    /// Elements that are not received, because a window begins after them, selected this program
+    /// memory for those of the source that follow. Received in any case, where memory is selected
+    /// by time or by what the program does.
     Select {
         /// The index of the source.
         source: usize,

@@ -31,7 +31,7 @@ const RARE: usize = 256;
 /// The user's description of a file of raw trace data.
 #[derive(Clone, Debug, Default)]
 pub struct RawTrace {
-    /// The trace units, at least one.
+    /// The trace units. None: they are detected.
     pub units: Vec<Unit>,
     /// Registers and parameters of all units: `NAME=VALUE`; those of the unit with one ID:
     /// `NAME@ID=VALUE`.

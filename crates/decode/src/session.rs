@@ -27,7 +27,7 @@ const SHARE: usize = 1 << 12;
 const PLAIN: usize = 1 << 12;
 
 /// [`Session::run`] feeds this many bytes at a time.
-const CHUNK: usize = 1 << 20;
+const CHUNK: usize = 1 << 16;
 
 /// OpenCSD reads this many bytes of an unframed buffer at a time, which is visible in its listings.
 const OPENCSD_READ: usize = 1024;
@@ -259,7 +259,8 @@ impl Session {
         }
     }
 
-    /// Decodes `parts` to their end, or until the listener is [full](Listener::full).
+    /// Decodes `parts` to their end, or until the listener is [full](Listener::full), which it is
+    /// asked after each 64 KiB.
     pub fn run<'a>(
         &mut self,
         parts: impl IntoIterator<Item = &'a [u8]>,

@@ -5,7 +5,8 @@ use std::sync::Weak;
 use tracewright_base::{CachedBlocks, Numbering};
 
 /// How often each step of a source was executed: a counter by block number and outcome, which is
-/// one addition for a step.
+/// one addition for a step. Each source has its own. For each batch [`prepare`](Self::prepare)
+/// comes before [`add`](Self::add), and at the end [`take`](Self::take) returns the counts.
 ///
 /// What belongs to a step is stored when it is counted for the first time, as `T`, because blocks
 /// may get other numbers: taking the counts costs nothing for blocks that were not executed.

@@ -50,8 +50,8 @@ pub struct Counts {
     pub dwt_events: u64,
     /// Data accesses.
     pub data_accesses: u64,
-    /// Number of [`Gap`]s except the start of the trace and a reset, and of elements directly after
-    /// an overflow.
+    /// The number of losses: of [`Gap`]s other than [`Gap::Start`] and [`Gap::Reset`], and, in
+    /// addition, of elements directly after an overflow.
     pub gaps: u64,
     /// Number of times that the format leaves two cases open.
     pub ambiguities: u64,

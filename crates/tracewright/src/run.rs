@@ -1,4 +1,5 @@
-//! Decodes one buffer, or a part of it, on several threads.
+//! Decodes one buffer, or a part of it, on several threads: [`decode::parallel`](crate::decode) of a
+//! session, with windows, an index and counts. `examples/threads.rs` uses it.
 
 use std::io;
 

@@ -26,6 +26,13 @@ use crate::summary::Summary;
 /// A source is a trace unit whose trace can be decoded. Sources are numbered over all buffers of
 /// the capture, in the order of [`sources`](Trace::sources); listeners and
 /// [`elements`](Trace::elements) use these numbers.
+///
+/// Where nothing is decoded, [`check`](Trace::check) returns why as an error,
+/// [`left_out`](Trace::left_out) has the sources that cannot be decoded, and
+/// [`Decoded::diagnosis`](tracewright_views::explain::Decoded) of
+/// [`decoded`](Trace::decoded) what is missing, and what to give, according to what was decoded: its
+/// [`Tally`] is a listener. [`Info`](tracewright_views::info::Info) describes a capture that is not
+/// decoded.
 #[derive(Clone, Debug)]
 pub struct Trace {
     capture: Capture,
@@ -44,7 +51,9 @@ impl Trace {
     /// Prepares `capture`: one from [`read_capture`](crate::read_capture), or made in memory. For a
     /// capture made in memory with `words` or `texts`, call
     /// [`decode::parameters::resolve`](crate::decode::parameters::resolve) first. Memory that cannot
-    /// be used is left out; `decode::Memory::new(trace.capture()).problems` has the reasons.
+    /// be used is left out; `decode::Memory::new(trace.capture()).problems` has the reasons. Without
+    /// program memory packets are decoded, and each address that is missing is an
+    /// [`Element::NoCode`](tracewright_base::Element::NoCode).
     pub fn new(capture: Capture) -> Trace {
         Trace::decoded_with(capture, Options::default())
     }
@@ -139,7 +148,9 @@ impl Trace {
         self
     }
 
-    /// The part of each buffer that these use: all of it otherwise.
+    /// The part of each buffer that the functions named at [`with_jobs`](Self::with_jobs) use: all
+    /// of it otherwise. [`decode`](Trace::decode), [`elements`](Trace::elements) and
+    /// [`ranges`](Trace::ranges) decode the whole trace, on the calling thread.
     #[must_use]
     pub fn with_window(mut self, window: Window) -> Trace {
         self.window = window;

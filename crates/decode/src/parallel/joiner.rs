@@ -72,7 +72,7 @@ where
     pub(super) fn feed_all(&mut self, bytes: &[u8]) {
         for part in bytes.chunks(self.step) {
             self.feed(Some(part));
-            if self.listener.weight() >= self.weight {
+            if self.listener.weight() >= self.weight || self.listener.full() {
                 self.flush();
             }
             if !self.wanted {
@@ -93,8 +93,11 @@ where
 
     /// Passes on the listener's output.
     pub(super) fn flush(&mut self) {
+        // A listener without its output may have room again.
+        let full = self.listener.full();
         let output = self.listener.take();
         self.send(output, self.session.state().at());
+        self.wanted &= !full;
     }
 
     fn send(&mut self, output: L::Output, up_to: u64) {

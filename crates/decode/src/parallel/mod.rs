@@ -44,7 +44,8 @@ pub struct Jobs {
     /// frame.
     pub step: usize,
     /// The shortest and the longest chunk, in bytes. The first chunk has the shortest
-    /// length. Neither a chunk nor a step is longer than 64 MiB.
+    /// length: a shorter buffer is decoded on one thread. Neither a chunk nor a step is longer than
+    /// 64 MiB.
     pub chunk: RangeInclusive<usize>,
     /// Output is passed on when it takes about this many bytes of memory, also within a step.
     pub output: usize,
@@ -88,7 +89,8 @@ impl Default for Jobs {
 /// The work done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
-    /// Bytes of the input that were decoded.
+    /// Bytes of the input that were decoded; of a run that ended before the end of the input, at
+    /// most those whose output was passed on.
     pub bytes: u64,
     /// Bytes among them that were decoded twice, because a worker's output for them was not taken.
     pub again: u64,
@@ -109,9 +111,47 @@ pub struct Work {
 /// Decodes `input` to its end on the threads of `jobs`. `output` receives the listener's output in
 /// order, each time with the offset up to which the output is complete, and returns whether more is
 /// wanted. The output does not depend on the number of threads; the offsets at which `output` is
-/// called do.
+/// called do: output that [grows](Fork::GROWS) is passed on for each chunk, and other output more
+/// and more seldom. At the end of the input the session is [finished](Session::finish).
 ///
-/// `session` and `listener` are left at the end of the trace, or where no more output was wanted.
+/// A listener that only counts needs [`Merge`](crate::Merge), and is forked by
+/// [`Merging`](crate::Merging):
+///
+/// ```
+/// use tracewright_base::Element;
+/// use tracewright_capture::Buffer;
+/// use tracewright_decode::{Jobs, Listener, Merge, Merging, Session, input, parallel};
+///
+/// #[derive(Default)]
+/// struct Exceptions(u64);
+///
+/// impl Listener for Exceptions {
+///     fn element(&mut self, _: usize, _: u64, element: Element) {
+///         self.0 += u64::from(matches!(element, Element::Exception(_)));
+///     }
+/// }
+///
+/// impl Merge for Exceptions {
+///     fn merge(&mut self, later: Self) {
+///         self.0 += later.0;
+///     }
+/// }
+///
+/// fn exceptions(mut session: Session, buffer: &Buffer) -> std::io::Result<u64> {
+///     let (mut listener, mut all) = (Merging(Exceptions::default()), Exceptions::default());
+///     let mut bytes = input::of(buffer);
+///     parallel::run(&mut session, &mut *bytes, &mut listener, &Jobs::all(), |part, _| {
+///         all.merge(part);
+///         true
+///     })?;
+///     Ok(all.0)
+/// }
+/// ```
+///
+/// `session` and `listener` are left at the end of the trace, or where no more output was wanted:
+/// where `output` returned `false`, or where the listener is [full](Listener::full) after a step. A
+/// limit by which a listener is full belongs to its [`State`](Fork::State); it is simpler to count
+/// in `output`.
 ///
 /// # Errors
 /// Where the input cannot be read. The trace ends there: the output for the bytes before is passed

@@ -4,7 +4,10 @@ use std::path::Path;
 
 use tracewright::base::{Batch, Part};
 use tracewright::decode::listener::each_element;
-use tracewright::decode::{Event, Listener, Memory, Options, Packets, Plan, Session, Wants};
+use tracewright::decode::{
+    Event, Jobs, Listener, Memory, Merge, Merging, Options, Packets, Plan, Session, Wants, input,
+    parallel,
+};
 use tracewright::{Element, Trace};
 
 /// Counts what is received.
@@ -120,4 +123,43 @@ fn packets_that_are_not_wanted_are_not_reported() {
         assert_eq!(any, packets != Packets::None);
         assert_eq!(counts.counted > 0, packets == Packets::Counted);
     }
+}
+
+/// Wants this many elements.
+struct Limited(usize);
+
+impl Listener for Limited {
+    fn element(&mut self, _: usize, _: u64, _: Element) {
+        self.0 = self.0.saturating_sub(1);
+    }
+
+    fn full(&self) -> bool {
+        self.0 == 0
+    }
+}
+
+impl Merge for Limited {
+    fn merge(&mut self, _: Self) {}
+}
+
+impl Default for Limited {
+    fn default() -> Self {
+        Limited(100)
+    }
+}
+
+/// A listener that is full ends a run after the step, whatever its output.
+#[test]
+fn a_full_listener_ends_a_run() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/captures/etmv4/capture");
+    let trace: Trace = tracewright::open(path).unwrap();
+    let plan = &trace.plans()[0];
+    let buffer = &trace.capture().buffers[plan.buffer];
+    let jobs = Jobs { step: 16, ..Jobs::new(1) };
+    let mut session = trace.session(plan).unwrap();
+    let mut listener = Merging(Limited::default());
+    let mut bytes = input::of(buffer);
+    let work = parallel::run(&mut session, &mut *bytes, &mut listener, &jobs, |_, _| true).unwrap();
+    assert_eq!(work.bytes % 16, 0);
+    assert!(work.bytes > 0 && work.bytes < buffer.size().unwrap() / 4, "{work:?}");
 }
