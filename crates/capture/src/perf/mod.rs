@@ -48,6 +48,7 @@ mod processes;
 mod record;
 mod recording;
 mod riscv;
+mod riscv_unit;
 mod sampled;
 mod units;
 mod window;

@@ -9,18 +9,11 @@ use tracewright_frames::{Event, Split};
 
 use super::Ids;
 use super::pieces::Piece;
+use super::riscv_unit::{MARK, NAMES, numbers};
 use super::units::{Unit, Units};
-use crate::device::{Register, Registers, Source};
 
 /// The type of its AUXTRACE_INFO.
 pub const RISCV_TRACE: u32 = 8;
-
-/// In place of the mark of a kind of unit, which its AUXTRACE_INFO does not have.
-pub(super) const MARK: u64 = u64::from_le_bytes(*b"rvtrace\0");
-
-/// The parameters of an encoder: `trTeFormat`, `trTeContext`, `trTeInhibitSrc`, `trTeSrcBits` and
-/// `trTeSrcID`.
-pub(super) const NAMES: &[&str] = &["format", "context", "inhibit_source", "source_bits", "source"];
 
 /// `trTeFormat` of N-Trace.
 const NTRACE: u64 = 1;
@@ -72,36 +65,6 @@ pub(super) fn units(words: &[u64]) -> Result<Units, Invalid> {
         rest = after;
     }
     Ok(units)
-}
-
-/// The width of SRC, and the source number of an encoder.
-fn numbers(unit: &Unit) -> (u32, u64) {
-    match (unit.get("inhibit_source"), unit.get("source_bits")) {
-        (Some(0), Some(bits)) => (bits as u32, unit.get("source").unwrap_or(0)),
-        _ => (0, 0),
-    }
-}
-
-/// The trace source of `cpu`.
-pub(super) fn source(unit: &Unit, cpu: u32, id: Option<u8>) -> Source {
-    let (bits, number) = numbers(unit);
-    let mut registers = vec![("xlen", 64)];
-    if bits > 0 {
-        registers.extend([("source_width", bits.into()), ("source", number)]);
-    }
-    registers.extend(id.map(|id| ("trace_id", u64::from(id))));
-    let register = |(name, value): (&str, u64)| Register {
-        name: name.to_owned(),
-        id: None,
-        size: None,
-        value: value.into(),
-    };
-    Source {
-        name: format!("cpu{cpu}"),
-        device_type: "NTRACE".into(),
-        registers: Registers(registers.into_iter().map(register).collect()),
-        ..Source::default()
-    }
 }
 
 /// The source numbers of the messages of each trace ID.
@@ -159,7 +122,7 @@ impl Split for Numbers {
 /// source number of its encoder; without SRC the only ID in the trace of the CPU.
 pub(super) fn ids(pieces: &[Piece], units: &Units) -> Ids {
     let mut ids = Ids::new();
-    let bits = units.cpus.values().map(|unit| numbers(unit).0).max().unwrap_or(0);
+    let bits = units.cpus.values().map(|unit| numbers(&unit.params).0).max().unwrap_or(0);
     let mut numbers_of = Numbers { bits, ids: BTreeMap::new() };
     let mut block = Vec::new();
     for piece in pieces {
@@ -175,7 +138,7 @@ pub(super) fn ids(pieces: &[Piece], units: &Units) -> Ids {
     }
     for (id, messages) in &numbers_of.ids {
         let most = messages.counts.iter().max_by_key(|(_, count)| **count);
-        let of = |unit: &Unit| Some(numbers(unit).1) == most.map(|(number, _)| *number);
+        let of = |unit: &Unit| Some(numbers(&unit.params).1) == most.map(|(number, _)| *number);
         if let Some((cpu, _)) = units.cpus.iter().find(|(_, unit)| of(unit)) {
             ids.insert(*cpu, (*id, None));
         }

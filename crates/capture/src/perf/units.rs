@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tracewright_base::Invalid;
 
-use super::riscv;
+use super::riscv_unit;
 use crate::device::{Register, Registers, Source};
 
 /// The mark of an ETMv3 or a PTM.
@@ -43,7 +43,7 @@ fn names(mark: u64) -> Option<&'static [&'static str]> {
         ETMV3 => Some(ETMV3_NAMES),
         ETMV4 => Some(ETMV4_NAMES),
         ETE => Some(ETE_NAMES),
-        riscv::MARK => Some(riscv::NAMES),
+        riscv_unit::MARK => Some(riscv_unit::NAMES),
         _ => None,
     }
 }
@@ -164,7 +164,7 @@ impl Units {
 
     /// Whether they are encoders of RISC-V processors.
     pub fn are_riscv(&self) -> bool {
-        self.cpus.values().any(|unit| unit.mark == riscv::MARK)
+        self.cpus.values().any(|unit| unit.mark == riscv_unit::MARK)
     }
 
     /// The CPU whose trace unit decodes the trace of any CPU, but for the trace ID: the only one,
@@ -240,8 +240,8 @@ impl Unit {
     /// as its major version, TRCDEVARCH has part number 0x5A13. The mark is that of the driver's
     /// files, which exist for other units, too.
     pub fn source(&self, cpu: u32, id: Option<u8>) -> Source {
-        if self.mark == riscv::MARK {
-            return riscv::source(self, cpu, id);
+        if self.mark == riscv_unit::MARK {
+            return riscv_unit::source(&self.params, cpu, id);
         }
         let mut registers = Vec::new();
         for (name, value) in names(self.mark).unwrap_or_default().iter().zip(&self.params) {

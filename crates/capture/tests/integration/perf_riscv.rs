@@ -18,8 +18,13 @@ fn slot(cpu: u64, inhibited: u64, source: u64) -> [u64; 7] {
     [cpu, 5, 1, 1, inhibited, 4, source]
 }
 
+/// A CPU, and its bytes by trace ID.
+type OfCpu<'a> = (u32, &'a [(u8, &'a [u8])]);
+/// The registers of a source, and the buffers that it has trace in.
+type Found = (Vec<(String, u64)>, Vec<usize>);
+
 /// A file with the words of AUXTRACE_INFO, and one AUX record of each CPU with frames of `pieces`.
-fn file(words: &[u64], pieces: &[(u32, &[(u8, &[u8])])]) -> PerfData {
+fn file(words: &[u64], pieces: &[OfCpu<'_>]) -> PerfData {
     let attr = Attr { sample_type: perf::SAMPLE_TYPE, ..Recording::default().attr() };
     let mut data = PerfData { attrs: vec![attr], ..PerfData::default() };
     let info = Body::AuxTraceInfo { kind: RISCV_TRACE, words: words.to_vec() };
@@ -42,7 +47,7 @@ fn open(data: &PerfData) -> Result<Capture, String> {
 }
 
 /// The registers of each source, and the buffers that it has trace in.
-fn sources(capture: &Capture) -> BTreeMap<String, (Vec<(String, u64)>, Vec<usize>)> {
+fn sources(capture: &Capture) -> BTreeMap<String, Found> {
     let of = |source: &tracewright_capture::Source| {
         assert_eq!(source.device_type, "NTRACE");
         let names = source.registers.0.iter().map(|register| register.name.clone());

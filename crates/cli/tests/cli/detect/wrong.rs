@@ -367,7 +367,7 @@ fn runs(messages: &str) {
     assert_eq!(output.status.code(), Some(0), "{words}: {text}");
 }
 
-/// Linux on a board with SRC of two bits: without a program, the messages show each wrong width.
+/// Linux on hardware with SRC of two bits: without a program, the messages show each wrong width.
 #[test]
 fn widths_of_source_numbers_without_a_program() {
     let Some(root) = shared("captures/riscv/ntrace/sifive-hw/linux-dynamic") else { return };

@@ -68,7 +68,7 @@ impl Decoder {
             }
         }
         *cursor = now;
-        // The address field of an indirect branch is the reference, where it is finished.
+        // The address field of an indirect branch that is finished is in `reference`.
         let uaddr = unfinished.map_or(0, |(_, quick, _)| quick.uaddr);
         if let (Some((count, tcode)), Some(reference)) = (finished, self.reference) {
             let indirect = (tcode != 3).then_some((0, reference ^ uaddr));

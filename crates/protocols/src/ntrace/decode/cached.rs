@@ -154,7 +154,6 @@ impl Decoder {
     /// number of half-words, and ends with an indirect branch whose target has the address field
     /// `end`. Returns whether it is at its end; otherwise also where `steps` have no room.
     #[inline(always)]
-    #[expect(clippy::too_many_arguments, reason = "a walk, and its end")]
     pub(super) fn paths<K: BlockCache, const COUNTED: bool>(
         &mut self,
         cursor: &mut Cursor,
