@@ -671,8 +671,8 @@ fn expansions_of_compressed_instructions() {
     assert_eq!(starts, [0x18, 0x88]);
 }
 
-/// Lines of CV32E40P's tracer, which marks compressed instructions: a taken jump has the size of its
-/// compressed form, too. (bhv/cv32e40p_instr_trace.svh, printMnemonic)
+/// Lines of CV32E40P's tracer, which marks compressed instructions: a taken jump has the size of
+/// its compressed form, too. (bhv/cv32e40p_instr_trace.svh, printMnemonic)
 #[test]
 fn marked_expansions_are_compressed_instructions() {
     const LOG: &str = "\

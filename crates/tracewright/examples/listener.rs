@@ -1,5 +1,5 @@
-//! Prints the first exceptions of a capture, and decodes no more than it needs: `cargo run --example
-//! listener -- CAPTURE`.
+//! Prints the first exceptions of a capture, and decodes no more than it needs: `cargo run
+//! --example listener -- CAPTURE`.
 
 use tracewright::{Element, Listener};
 
@@ -23,7 +23,8 @@ impl Listener for First {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let trace = tracewright::open(path("etmv4"))?;
-    trace.decode(&mut First(10))?;
+    let summary = trace.decode(&mut First(10))?;
+    println!("the part that was decoded is complete: {}", summary.is_complete());
     Ok(())
 }
 

@@ -51,8 +51,9 @@ impl Trace {
     /// Prepares `capture`: one from [`read_capture`](crate::read_capture), or made in memory. For a
     /// capture made in memory with `words` or `texts`, call
     /// [`decode::parameters::resolve`](crate::decode::parameters::resolve) first. Memory that cannot
-    /// be used is left out; `decode::Memory::new(trace.capture()).problems` has the reasons. Without
-    /// program memory packets are decoded, and each address that is missing is an
+    /// be used is left out; `decode::Memory::new(trace.capture()).problems` has the reasons.
+    ///
+    /// Without program memory packets are decoded, and each address that is missing is an
     /// [`Element::NoCode`](tracewright_base::Element::NoCode).
     pub fn new(capture: Capture) -> Trace {
         Trace::decoded_with(capture, Options::default())
