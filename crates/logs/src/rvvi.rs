@@ -63,7 +63,7 @@ impl Parser {
         &mut self,
         line: &[u8],
         isa: Isa,
-        out: &mut impl FnMut(Entry),
+        out: &mut dyn FnMut(Entry),
     ) -> Result<(), Expected> {
         let text = without_comments(line)?;
         let mut words = Words(&text);
@@ -126,7 +126,7 @@ impl Parser {
     }
 
     /// Ends the log.
-    pub fn finish(&mut self, out: &mut impl FnMut(Entry)) {
+    pub fn finish(&mut self, out: &mut dyn FnMut(Entry)) {
         self.flush(Isa::Rv32, out);
     }
 
@@ -145,7 +145,7 @@ impl Parser {
         Ok(())
     }
 
-    fn flush(&mut self, isa: Isa, out: &mut impl FnMut(Entry)) {
+    fn flush(&mut self, isa: Isa, out: &mut dyn FnMut(Entry)) {
         let Some(event) = self.event.take() else { return };
         let Valid { hart, trap, address, bits, level, .. } = event;
         let isa = match self.wide {
