@@ -109,7 +109,7 @@ impl<K: Copy + Eq + Hash> Counts<K> {
     }
 }
 
-impl<K: Copy + Eq + Hash> Merge for Counts<K> {
+impl<K: Copy + Eq + Hash + 'static> Merge for Counts<K> {
     fn merge(&mut self, mut later: Self) {
         self.settle();
         later.settle();

@@ -5,6 +5,7 @@ use std::fmt;
 use tracewright_base::remedy::{FRAMING, IMAGE, LOG, PROTOCOL, REGISTER};
 
 use crate::problem::Problem;
+use crate::problem::Problem as P;
 
 /// The name of a file in a sentence.
 fn file_name(file: &str) -> &str {
@@ -13,7 +14,6 @@ fn file_name(file: &str) -> &str {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        use Problem as P;
         match self {
             P::Unreadable(reason) => write!(f, "cannot be read: {reason}; check the path"),
             P::NotWritten(reason) => write!(
@@ -63,6 +63,16 @@ impl fmt::Display for Problem {
             P::Repeated { count, first } => {
                 write!(f, "{count} more problems of this kind; the first is: {first}")
             }
+            _ => self.content(f),
+        }
+    }
+}
+
+/// The texts by topic, each a part of the one above.
+impl Problem {
+    /// Those of what a file contains.
+    fn content(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
             P::Perf(why) => write!(f, "cannot be decoded: {why}"),
             P::PerfData(what)
             | P::PerfMissing(what)
@@ -117,7 +127,16 @@ impl fmt::Display for Problem {
                 "not a known capture format; for raw trace data give the protocol and its registers \
                  ({PROTOCOL} NAME {REGISTER} NAME=VALUE), otherwise give a snapshot",
             ),
-            P::Toml(what) | P::Reception(what) | P::Parameter(what) | P::Memory(what) => f.write_str(what),
+            _ => self.conversion(f),
+        }
+    }
+
+    /// Those of records of a trace port, and of folders.
+    fn conversion(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            P::Toml(what) | P::Reception(what) | P::Parameter(what) | P::Memory(what) => {
+                f.write_str(what)
+            }
             P::Levels(why) => {
                 write!(f, "cannot be read as the levels of a trace port: {why}")
             }
@@ -128,6 +147,13 @@ impl fmt::Display for Problem {
                  in the file are decoded"
             ),
             P::NotEmpty => f.write_str("the folder is not empty; choose another, or empty it"),
+            _ => self.ini(f),
+        }
+    }
+
+    /// Those of the lines of an ini file.
+    fn ini(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
             P::Version(version) => write!(
                 f,
                 "snapshot version `{version}` is not supported, expected 1.0; correct it if the \
@@ -145,16 +171,15 @@ impl fmt::Display for Problem {
             P::NotUtf8 => f.write_str(
                 "contains bytes that are not UTF-8, each shown as \u{fffd}; save the file as UTF-8",
             ),
-            P::Control => f.write_str(
-                "contains control characters, each shown as \u{fffd}; remove them",
-            ),
+            P::Control => {
+                f.write_str("contains control characters, each shown as \u{fffd}; remove them")
+            }
             P::Malformed(line) => {
                 write!(f, "`{line}` is not KEY=VALUE and was skipped; correct or remove it")
             }
-            P::MoreMalformed(n) => write!(
-                f,
-                "{n} more lines that are not KEY=VALUE; check that it is an ini file"
-            ),
+            P::MoreMalformed(n) => {
+                write!(f, "{n} more lines that are not KEY=VALUE; check that it is an ini file")
+            }
             P::OutsideSection => f.write_str(
                 "the key is before the first section and was skipped; move it into its section",
             ),
@@ -175,6 +200,13 @@ impl fmt::Display for Problem {
             P::TooBig(text) => {
                 write!(f, "{text} does not fit in 64 bits and was skipped; correct it")
             }
+            _ => self.device(f),
+        }
+    }
+
+    /// Those of devices and their registers.
+    fn device(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
             P::TraceUnreadable { file, reason } => write!(
                 f,
                 "cannot read {}, which describes the trace: {reason}; copy the file there or \
@@ -245,6 +277,13 @@ impl fmt::Display for Problem {
             P::RegisterWide { value, size } => {
                 write!(f, "{value:#x} is wider than {size} bits; correct the value or the size")
             }
+            _ => self.dump(f),
+        }
+    }
+
+    /// Those of program memory.
+    fn dump(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
             P::DumpUnreadable { file, reason } => write!(
                 f,
                 "cannot read {}, so its memory is missing: {reason}; copy the file there or give \
@@ -291,6 +330,13 @@ impl fmt::Display for Problem {
                 "the dumps overlap too often to compare all of them, so each source uses the memory \
                  of its core; remove dumps that repeat others",
             ),
+            _ => self.buffer(f),
+        }
+    }
+
+    /// Those of buffers and what refers to them.
+    fn buffer(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
             P::BufferUnreadable { file, reason, more } => {
                 let rest =
                     if *more { " and the files after it form a separate buffer" } else { "" };
@@ -338,6 +384,13 @@ impl fmt::Display for Problem {
             P::BadStream(text) => {
                 write!(f, "`{text}` is not a stream; expected NAME(stream:N), N from 0 to 255")
             }
+            _ => self.link(f),
+        }
+    }
+
+    /// Those of links between devices and buffers.
+    fn link(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
             P::CoreInferred { source, core } => write!(
                 f,
                 "the core of {source} is not recorded, {core} is assumed as the only one; add \
@@ -367,6 +420,13 @@ impl fmt::Display for Problem {
                 f,
                 "no source is linked to buffer {buffer}; add `SOURCE={buffer}` to [source_buffers]"
             ),
+            _ => self.argument(f),
+        }
+    }
+
+    /// Those of values that a caller gives.
+    fn argument(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
             P::SinkRegisters { name, reason } => {
                 let whose = name.as_deref().map_or(String::new(), |name| format!(" of {name}"));
                 write!(
@@ -408,6 +468,8 @@ impl fmt::Display for Problem {
                 "`{text}` cannot be written to a snapshot: it is empty or contains characters that \
                  ini files reserve; rename it"
             ),
+            // No text.
+            _ => write!(f, "{self:?}"),
         }
     }
 }

@@ -174,12 +174,12 @@ impl<'a> Log<'a> {
     }
 
     /// Reads a chunk of the log. Returns `false` at its end.
-    pub fn more(&mut self, out: &mut impl FnMut(Entry)) -> Result<bool, Fail> {
+    pub fn more(&mut self, out: &mut dyn FnMut(Entry)) -> Result<bool, Fail> {
         self.part(CHUNK, out)
     }
 
     /// Reads at most `len` bytes of the log. Returns `false` at its end.
-    pub fn part(&mut self, len: usize, out: &mut impl FnMut(Entry)) -> Result<bool, Fail> {
+    pub fn part(&mut self, len: usize, out: &mut dyn FnMut(Entry)) -> Result<bool, Fail> {
         let path = self.path;
         let invalid = |error: LogError| Fail::input(path, &error.to_string());
         let entries = &mut self.entries;

@@ -14,10 +14,10 @@ use crate::merge::Merge;
 pub trait Fork: Sized {
     /// Everything that later output depends on. `()` where the output of an element depends on
     /// nothing else.
-    type State: ForkState;
+    type State: ForkState + 'static;
     /// The output: text, counts. The outputs of all chunks, joined in order, are those of one
     /// listener.
-    type Output: Send;
+    type Output: Send + 'static;
 
     /// Whether the output grows with the number of elements, as text does. Such output is taken
     /// whenever its [`weight`](Fork::weight) reaches a bound. Otherwise it is taken between blocks

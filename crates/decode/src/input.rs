@@ -38,6 +38,16 @@ pub trait Input {
     }
 }
 
+impl<I: Input + ?Sized> Input for &mut I {
+    fn more(&mut self, most: usize, wait: bool, into: &mut Vec<u8>) -> io::Result<More> {
+        (**self).more(most, wait, into)
+    }
+
+    fn left(&self) -> Option<u64> {
+        (**self).left()
+    }
+}
+
 /// An input whose length is known.
 #[derive(Clone, Debug)]
 pub struct Known<I> {

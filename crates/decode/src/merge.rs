@@ -5,7 +5,7 @@
 /// The default is the result of an empty chunk. `a.merge(b)`, where the chunk of `b` follows that
 /// of `a`, equals the results of both chunks decoded as one. So `merge` is associative, and the
 /// default is its neutral element.
-pub trait Merge: Default {
+pub trait Merge: Default + 'static {
     /// Adds the results of the chunk that follows.
     fn merge(&mut self, later: Self);
 }

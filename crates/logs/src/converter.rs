@@ -43,7 +43,7 @@ impl Converter {
     }
 
     /// Passes `entry` to `write` as the other format has it.
-    pub fn entry(&mut self, mut entry: Entry, write: &mut impl FnMut(Entry)) {
+    pub fn entry(&mut self, mut entry: Entry, write: &mut dyn FnMut(Entry)) {
         let start = self.assembler.mode;
         let lookup = self.assembler.lookup();
         let mode = self.modes.entry(entry.cpu).or_insert(start);
@@ -99,7 +99,7 @@ impl Converter {
     }
 
     /// Passes the entries that wait.
-    pub fn finish(&mut self, write: &mut impl FnMut(Entry)) {
+    pub fn finish(&mut self, write: &mut dyn FnMut(Entry)) {
         if let Some(outcomes) = &mut self.outcomes {
             outcomes.finish(write);
         }

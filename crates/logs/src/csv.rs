@@ -154,7 +154,7 @@ impl Parser {
         &mut self,
         line: &[u8],
         isa: Isa,
-        out: &mut impl FnMut(Entry),
+        out: &mut dyn FnMut(Entry),
     ) -> Result<(), Expected> {
         if self.columns.is_empty() {
             return self.header(line);

@@ -53,7 +53,7 @@ impl Parser {
         &mut self,
         line: &[u8],
         isa: Isa,
-        out: &mut impl FnMut(Entry),
+        out: &mut dyn FnMut(Entry),
     ) -> Result<(), Expected> {
         let mut cells = line.split(|byte| *byte == b'\t');
         let mut cell = || cells.next().unwrap_or_default();

@@ -57,7 +57,7 @@ pub(super) const fn compares(isa: Isa, opcode: Opcode) -> bool {
 impl Outcomes {
     /// Takes one entry, and passes entries that are complete to `out`. Entries of condition flags
     /// are not passed on.
-    pub fn entry(&mut self, entry: Entry, lookup: &mut Lookup, out: &mut impl FnMut(Entry)) {
+    pub fn entry(&mut self, entry: Entry, lookup: &mut Lookup, out: &mut dyn FnMut(Entry)) {
         let cpu = usize::from(entry.cpu);
         if self.cpus.len() <= cpu {
             self.cpus.resize(cpu + 1, Cpu::default());
@@ -90,7 +90,7 @@ impl Outcomes {
     }
 
     /// Ends the log.
-    pub fn finish(&mut self, out: &mut impl FnMut(Entry)) {
+    pub fn finish(&mut self, out: &mut dyn FnMut(Entry)) {
         for cpu in 0..self.cpus.len() {
             self.decide(cpu, None);
         }
@@ -169,7 +169,7 @@ impl Outcomes {
     }
 
     /// Passes on the entries before the oldest undecided instruction.
-    fn pass(&mut self, out: &mut impl FnMut(Entry)) {
+    fn pass(&mut self, out: &mut dyn FnMut(Entry)) {
         let undecided = self.cpus.iter().filter_map(|cpu| Some(cpu.undecided?.number)).min();
         while undecided.is_none_or(|number| self.first < number)
             && let Some(entry) = self.waiting.pop_front()

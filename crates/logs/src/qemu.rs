@@ -58,7 +58,7 @@ impl Parser {
         &mut self,
         line: &[u8],
         isa: Isa,
-        out: &mut impl FnMut(Entry),
+        out: &mut dyn FnMut(Entry),
     ) -> Result<(), Expected> {
         let Some(rest) = line.strip_prefix(b"Trace ") else { return self.other(line, isa, out) };
         if self.raised.is_some() {
@@ -96,11 +96,11 @@ impl Parser {
     }
 
     /// Ends the log.
-    pub fn finish(&mut self, out: &mut impl FnMut(Entry)) {
+    pub fn finish(&mut self, out: &mut dyn FnMut(Entry)) {
         self.flush(out);
     }
 
-    fn flush(&mut self, out: &mut impl FnMut(Entry)) {
+    fn flush(&mut self, out: &mut dyn FnMut(Entry)) {
         let Some(Raising { cpu, raised, el, number }) = self.raised.take() else { return };
         if number == HANDLER_ENDS && raised.cause.is_none() {
             return;
@@ -111,12 +111,7 @@ impl Parser {
         }
     }
 
-    fn other(
-        &mut self,
-        line: &[u8],
-        isa: Isa,
-        out: &mut impl FnMut(Entry),
-    ) -> Result<(), Expected> {
+    fn other(&mut self, line: &[u8], isa: Isa, out: &mut dyn FnMut(Entry)) -> Result<(), Expected> {
         if let Some(rest) = line.strip_prefix(b"...") {
             return self.detail(rest);
         }
@@ -192,7 +187,7 @@ impl Parser {
     }
 
     /// The level in `.. to AArch64 EL0 PC ..` or `.. to usr PC ..`.
-    fn goes_to(&self, words: Words<'_>, out: &mut impl FnMut(Entry)) -> Result<(), Expected> {
+    fn goes_to(&self, words: Words<'_>, out: &mut dyn FnMut(Entry)) -> Result<(), Expected> {
         let to = words.0.windows(4).rposition(|w| w == b" to ");
         let mut rest = Words(words.0.get(to.unwrap_or(0) + 4..).unwrap_or_default());
         if rest.peek().starts_with(b"AArch") {
@@ -254,7 +249,7 @@ impl Parser {
     }
 
     /// Reads condition flags, bits \[31:28] of a program status register.
-    fn flags(&mut self, text: &[u8], out: &mut impl FnMut(Entry)) -> Result<(), Expected> {
+    fn flags(&mut self, text: &[u8], out: &mut dyn FnMut(Entry)) -> Result<(), Expected> {
         let status = hex(text).ok_or(Expected("a program status register in hexadecimal"))?;
         out(Entry::new(self.cpu, Event::Flags((status >> 28) as u8 & 0xf)));
         Ok(())

@@ -112,7 +112,7 @@ impl Reader {
     /// # Errors
     /// [`LogError`] at the first line that cannot be read. The entries of the lines before it were
     /// passed to `out`.
-    pub fn feed(&mut self, bytes: &[u8], out: &mut impl FnMut(Entry)) -> Result<(), LogError> {
+    pub fn feed(&mut self, bytes: &[u8], out: &mut dyn FnMut(Entry)) -> Result<(), LogError> {
         let mut bytes = bytes;
         if !self.rest.is_empty() {
             let Some(end) = memchr::memchr(b'\n', bytes) else { return self.store(bytes) };
@@ -147,7 +147,7 @@ impl Reader {
     /// # Errors
     /// [`LogError`] if the end cannot be read. A last line without a line break that cannot be read is
     /// [`unfinished`](Reader::unfinished), unless it is the only one.
-    pub fn finish(&mut self, out: &mut impl FnMut(Entry)) -> Result<(), LogError> {
+    pub fn finish(&mut self, out: &mut dyn FnMut(Entry)) -> Result<(), LogError> {
         let rest = std::mem::take(&mut self.rest);
         if !rest.is_empty()
             && let Err(error) = self.all(&rest, out)
@@ -173,7 +173,7 @@ impl Reader {
     }
 
     /// Reads whole lines. The format is matched once for all lines.
-    fn all(&mut self, text: &[u8], out: &mut impl FnMut(Entry)) -> Result<(), LogError> {
+    fn all(&mut self, text: &[u8], out: &mut dyn FnMut(Entry)) -> Result<(), LogError> {
         let (isa, lines) = (self.isa, &mut self.lines);
         match &mut self.parser {
             Parser::Qemu(parser) => each(text, lines, |line| parser.line(line, isa, out)),

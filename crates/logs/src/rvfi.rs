@@ -90,7 +90,7 @@ impl Parser {
         &mut self,
         line: &[u8],
         _: Isa,
-        out: &mut impl FnMut(Entry),
+        out: &mut dyn FnMut(Entry),
     ) -> Result<(), Expected> {
         if !self.began {
             if self.header.line(line) {
@@ -127,7 +127,7 @@ impl Parser {
     }
 
     /// Ends the dump, with the values that have no further edge of the clock.
-    pub fn finish(&mut self, out: &mut impl FnMut(Entry)) -> Result<(), Expected> {
+    pub fn finish(&mut self, out: &mut dyn FnMut(Entry)) -> Result<(), Expected> {
         if !self.began {
             return Err(Expected("`$enddefinitions`, the end of the header"));
         }
@@ -162,7 +162,7 @@ impl Parser {
     }
 
     /// Ends a time: samples the signals, and changes their values.
-    fn step(&mut self, out: &mut impl FnMut(Entry)) -> Result<(), Expected> {
+    fn step(&mut self, out: &mut dyn FnMut(Entry)) -> Result<(), Expected> {
         let is_high = |value: Option<&Vec<u8>>| value.is_some_and(|value| value.as_slice() == b"1");
         if let Some(clock) = self.clock {
             let changed = self.changes.iter().rev().find(|(index, _)| *index == clock);
@@ -183,7 +183,7 @@ impl Parser {
     }
 
     /// Passes the instructions that the signals have.
-    fn sample(&mut self, out: &mut impl FnMut(Entry)) -> Result<(), Expected> {
+    fn sample(&mut self, out: &mut dyn FnMut(Entry)) -> Result<(), Expected> {
         let Parser { harts, values, now, clock, .. } = self;
         for (cpu, hart) in (0..).zip(harts) {
             let channels = hart.channels();

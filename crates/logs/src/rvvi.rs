@@ -73,7 +73,7 @@ impl Parser {
         &mut self,
         line: &[u8],
         isa: Isa,
-        out: &mut impl FnMut(Entry),
+        out: &mut dyn FnMut(Entry),
     ) -> Result<(), Expected> {
         let text = without_comments(line)?;
         let mut words = Words(&text);
@@ -137,7 +137,7 @@ impl Parser {
     }
 
     /// Ends the log.
-    pub fn finish(&mut self, out: &mut impl FnMut(Entry)) {
+    pub fn finish(&mut self, out: &mut dyn FnMut(Entry)) {
         self.flush(Isa::Rv32, out);
     }
 
@@ -156,7 +156,7 @@ impl Parser {
         Ok(())
     }
 
-    fn flush(&mut self, isa: Isa, out: &mut impl FnMut(Entry)) {
+    fn flush(&mut self, isa: Isa, out: &mut dyn FnMut(Entry)) {
         let Some(event) = self.event.take() else { return };
         let Valid { hart, trap, address, bits, level, .. } = event;
         let isa = match self.wide {

@@ -97,7 +97,7 @@ impl Parser {
         &mut self,
         line: &[u8],
         isa: Isa,
-        out: &mut impl FnMut(Entry),
+        out: &mut dyn FnMut(Entry),
     ) -> Result<(), Expected> {
         let mut line = line;
         while let Some(rest) = line.strip_prefix(PROMPT) {
@@ -159,7 +159,7 @@ impl Parser {
     fn repeated(
         &mut self,
         mut words: Words<'_>,
-        out: &mut impl FnMut(Entry),
+        out: &mut dyn FnMut(Entry),
     ) -> Result<(), Expected> {
         words.word();
         let number = words.word();
@@ -176,11 +176,11 @@ impl Parser {
     }
 
     /// Ends the log.
-    pub fn finish(&mut self, out: &mut impl FnMut(Entry)) {
+    pub fn finish(&mut self, out: &mut dyn FnMut(Entry)) {
         self.flush(out);
     }
 
-    fn flush(&mut self, out: &mut impl FnMut(Entry)) {
+    fn flush(&mut self, out: &mut dyn FnMut(Entry)) {
         if let Some(entry) = self.listed.take() {
             out(entry);
         }
@@ -194,7 +194,7 @@ impl Parser {
         cpu: u16,
         mut words: Words<'_>,
         isa: Isa,
-        out: &mut impl FnMut(Entry),
+        out: &mut dyn FnMut(Entry),
     ) -> Result<(), Expected> {
         let executed = instruction(&mut words, isa)?;
         self.flush(out);
@@ -207,7 +207,7 @@ impl Parser {
         cpu: u16,
         mut words: Words<'_>,
         isa: Isa,
-        out: &mut impl FnMut(Entry),
+        out: &mut dyn FnMut(Entry),
     ) -> Result<(), Expected> {
         let level = words.word().first().map(|b| b - b'0').filter(|&level| level <= 3);
         let level = level.ok_or(Expected("a privilege level, 0 to 3"))?;
@@ -230,7 +230,7 @@ impl Parser {
         cpu: u16,
         executed: &Executed,
         mut words: Words<'_>,
-        out: &mut impl FnMut(Entry),
+        out: &mut dyn FnMut(Entry),
     ) -> Result<(), Expected> {
         let mut register = None;
         while !words.is_empty() {

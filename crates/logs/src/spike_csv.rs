@@ -20,7 +20,7 @@ use crate::text::{Expected, hex};
 pub(super) const HEADER: &str = "VALID,ADDRESS,INSN,PRIVILEGE,EXCEPTION,ECAUSE,TVAL,INTERRUPT";
 
 /// Reads one line.
-pub(super) fn line(line: &[u8], isa: Isa, out: &mut impl FnMut(Entry)) -> Result<(), Expected> {
+pub(super) fn line(line: &[u8], isa: Isa, out: &mut dyn FnMut(Entry)) -> Result<(), Expected> {
     if line.trim_ascii() == HEADER.as_bytes() || line.trim_ascii().is_empty() {
         return Ok(());
     }

@@ -109,7 +109,7 @@ pub fn is_line(line: &[u8]) -> bool {
 
 impl Parser {
     /// Reads one line.
-    pub fn line(&mut self, line: &[u8], out: &mut impl FnMut(Entry)) -> Result<(), Expected> {
+    pub fn line(&mut self, line: &[u8], out: &mut dyn FnMut(Entry)) -> Result<(), Expected> {
         let mut words = Words(line);
         if matches!(words.peek(), b"" | b"Tarmac" | [b'#', ..]) {
             return Ok(());
@@ -202,7 +202,7 @@ impl Parser {
         &self,
         direction: Direction,
         words: Words<'_>,
-        out: &mut impl FnMut(Entry),
+        out: &mut dyn FnMut(Entry),
     ) -> Result<(), Expected> {
         let (time, cpu) = self.now.map_or((None, 0), |(time, cpu)| (Some(time), cpu));
         memory::row(direction, words, self.last(cpu), &mut |access| {

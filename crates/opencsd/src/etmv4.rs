@@ -67,14 +67,7 @@ impl PacketText for Etmv4Text {
     fn packet(&mut self, config: &Config, packet: &Packet, out: &mut String) {
         // More than half of all packets are atoms. They have no compressed fields.
         if let Packet::Atoms(atoms) = packet {
-            out.push_str(match atoms.format() {
-                1 => "I_ATOM_F1 : Atom format 1.; ",
-                2 => "I_ATOM_F2 : Atom format 2.; ",
-                3 => "I_ATOM_F3 : Atom format 3.; ",
-                4 => "I_ATOM_F4 : Atom format 4.; ",
-                5 => "I_ATOM_F5 : Atom format 5.; ",
-                _ => "I_ATOM_F6 : Atom format 6.; ",
-            });
+            out.push_str(atoms_title(*atoms));
             return letters(*atoms, out);
         }
         let initial = !self.history.started();
@@ -140,21 +133,7 @@ impl PacketText for Etmv4Text {
                 context(&info, out);
             }
             Packet::Address(address) | Packet::SourceAddress(address) => {
-                let form = self.complete(address);
-                match address {
-                    Address::Match(n) => {
-                        out.push_str(", [");
-                        decimal(n.into(), out);
-                        out.push(']');
-                        self.address(form, 0, out);
-                        out.push_str("; ");
-                    }
-                    Address::Short { count, .. } => self.address(form, count, out),
-                    Address::Long32 { .. } | Address::Long64 { .. } => {
-                        self.address(form, 0, out);
-                        out.push_str("; ");
-                    }
-                }
+                self.address_packet(address, out);
             }
             Packet::AddressContext(address, info) => {
                 let form = self.complete(address);
@@ -265,6 +244,25 @@ impl Etmv4Text {
         form
     }
 
+    /// Appends the fields of a packet that is an address.
+    fn address_packet(&mut self, address: Address, out: &mut String) {
+        let form = self.complete(address);
+        match address {
+            Address::Match(n) => {
+                out.push_str(", [");
+                decimal(n.into(), out);
+                out.push(']');
+                self.address(form, 0, out);
+                out.push_str("; ");
+            }
+            Address::Short { count, .. } => self.address(form, count, out),
+            Address::Long32 { .. } | Address::Long64 { .. } => {
+                self.address(form, 0, out);
+                out.push_str("; ");
+            }
+        }
+    }
+
     /// Appends the last address. This packet has `updated` bits of it.
     fn address(&self, form: Form, updated: u8, out: &mut String) {
         let last = self.history.last();
@@ -287,6 +285,17 @@ fn numbered(before: &str, count: u32, out: &mut String) {
     out.push_str(before);
     decimal(count.into(), out);
     out.push(')');
+}
+
+fn atoms_title(atoms: Atoms) -> &'static str {
+    match atoms.format() {
+        1 => "I_ATOM_F1 : Atom format 1.; ",
+        2 => "I_ATOM_F2 : Atom format 2.; ",
+        3 => "I_ATOM_F3 : Atom format 3.; ",
+        4 => "I_ATOM_F4 : Atom format 4.; ",
+        5 => "I_ATOM_F5 : Atom format 5.; ",
+        _ => "I_ATOM_F6 : Atom format 6.; ",
+    }
 }
 
 fn letters(atoms: Atoms, out: &mut String) {

@@ -4,6 +4,7 @@
 //! Without a C compiler or valgrind the tests are recorded as skipped.
 #![forbid(unsafe_code)]
 
+mod answers;
 mod client;
 mod damaged;
 mod examples;

@@ -308,7 +308,6 @@ fn capture(
             names.len()
         )));
     }
-
     let mut capture = Capture { kind: Kind::Perf, path: path.to_owned(), ..Capture::default() };
     let mut linux = Linux {
         about: features::about(&data.features, data.big),
@@ -328,77 +327,107 @@ fn capture(
         virtual_counter: units.cpus.values().all(|unit| unit.get("TS_SOURCE") == Some(1)),
         queues: BTreeMap::new(),
     };
-    let mut since: BTreeMap<Queue, u64> = BTreeMap::new();
     add_sources(&mut capture, &mut linux, &units, &ids);
-    let of_id = SourcesById::new(&capture, &linux, &ids);
-    let (mut links, mut unlinked) = (0, 0u64);
-    let mut block = Vec::new();
-    let any_cpu = units.any_cpu();
-    // AUX records without a CPU, whose trace has no trace ID.
-    let mut without_cpu = 0u64;
-    for piece in &pieces.pieces {
-        let cpu = piece.cpu();
-        let unit = cpu.or(any_cpu);
-        let ete = unit
-            .and_then(|cpu| linux.cpus.binary_search(&cpu).ok())
-            .and_then(|n| capture.sources.get(n))
-            .is_some_and(|source| source.device_type == "ETE");
-        let raw = piece.aux.flags & Aux::FORMAT == Aux::RAW || pieces.whole && ete;
-        let index = capture.buffers.len();
-        without_cpu += u64::from(raw && cpu.is_none());
-        let traced = Traced {
-            cpu: if raw { unit } else { cpu },
-            raw,
-            found: if raw { BTreeSet::new() } else { piece.ids(&mut block) },
-            sink: cpu.and_then(|cpu| ids.get(&cpu)).and_then(|(_, sink)| *sink),
-        };
-        let mut of_piece = of_id.of(&traced, &linux, &ids);
-        unlinked += u64::from(of_piece.len() > limits::MAX_LINKS - links);
-        of_piece.truncate(limits::MAX_LINKS - links);
-        links += of_piece.len();
-        of_piece.sort_unstable();
-        for &n in &of_piece {
-            if let Some(source) = capture.sources.get_mut(n) {
-                source.buffers.push(BufferRef { buffer: index, stream: None });
-            }
-        }
-        let totals: &mut QueueTotals = linux.queues.entry(piece.queue).or_default();
-        totals.records += 1;
-        totals.bytes += piece.aux.size;
-        let lost = piece.aux.flags & (Aux::TRUNCATED | Aux::PARTIAL | Aux::COLLISION);
-        totals.losses += u64::from(lost != 0);
-        let name = name(piece, index);
-        if lost != 0 {
-            note(Problem::PerfLoss(format!("{name}: {}", loss(lost))));
-        }
-        linux.parts.push(Part {
-            queue: piece.queue,
-            cpu,
-            thread: piece.thread(),
-            moment: record_moment(piece),
-            sources: of_piece,
-            since: since.insert(piece.queue, record_moment(piece)).unwrap_or(0),
-            offset: piece.aux.offset,
-            flags: piece.aux.flags,
-            lost: lost != 0 || units.snapshot,
-        });
-        capture.buffers.push(buffer(name, piece, raw, path));
-    }
-    if unlinked > 0 {
-        note(Problem::PerfData(format!(
-            "more than {} pairs of a trace unit and an AUX record with its trace: of the last \
-             {unlinked} AUX records, some trace is not decoded",
-            limits::MAX_LINKS
-        )));
-    }
-    if without_cpu > 0 && units.cpus.len() > 1 {
-        note(Problem::PerfData(unknown_cpus(without_cpu, any_cpu)));
-    }
+    let traces = Traces { pieces: &pieces, units: &units, ids: &ids, path };
+    traces.add(&mut capture, &mut linux, &record_moment, &mut note);
     if units.snapshot && !pieces.pieces.is_empty() {
         note(Problem::PerfNote("the trace is a snapshot: the end of each buffer".into()));
     }
-    let kernel = linux.spaces.modules().iter().any(|module| module.path == kernel::KERNEL);
     let traced = attr.is_none_or(|attr| attr.flags & Attr::EXCLUDE_KERNEL == 0);
+    unknown_memory(&linux, traced, &mut note);
+    capture.notes = notes.finish();
+    capture.linux = Some(Box::new(linux));
+    Ok(capture)
+}
+
+/// The trace of a file, and what decodes it.
+struct Traces<'a> {
+    pieces: &'a Pieces,
+    units: &'a Units,
+    ids: &'a Ids,
+    path: &'a Path,
+}
+
+impl Traces<'_> {
+    /// Adds a buffer for each piece, and its links to the sources of `capture`.
+    fn add(
+        &self,
+        capture: &mut Capture,
+        linux: &mut Linux,
+        moment: &dyn Fn(&Piece) -> u64,
+        note: &mut dyn FnMut(Problem),
+    ) {
+        let mut since: BTreeMap<Queue, u64> = BTreeMap::new();
+        let of_id = SourcesById::new(capture, linux, self.ids);
+        let (mut links, mut unlinked) = (0, 0u64);
+        let mut block = Vec::new();
+        let any_cpu = self.units.any_cpu();
+        // AUX records without a CPU, whose trace has no trace ID.
+        let mut without_cpu = 0u64;
+        for piece in &self.pieces.pieces {
+            let cpu = piece.cpu();
+            let unit = cpu.or(any_cpu);
+            let ete = unit
+                .and_then(|cpu| linux.cpus.binary_search(&cpu).ok())
+                .and_then(|n| capture.sources.get(n))
+                .is_some_and(|source| source.device_type == "ETE");
+            let raw = piece.aux.flags & Aux::FORMAT == Aux::RAW || self.pieces.whole && ete;
+            let index = capture.buffers.len();
+            without_cpu += u64::from(raw && cpu.is_none());
+            let traced = Traced {
+                cpu: if raw { unit } else { cpu },
+                raw,
+                found: if raw { BTreeSet::new() } else { piece.ids(&mut block) },
+                sink: cpu.and_then(|cpu| self.ids.get(&cpu)).and_then(|(_, sink)| *sink),
+            };
+            let mut of_piece = of_id.of(&traced, linux, self.ids);
+            unlinked += u64::from(of_piece.len() > limits::MAX_LINKS - links);
+            of_piece.truncate(limits::MAX_LINKS - links);
+            links += of_piece.len();
+            of_piece.sort_unstable();
+            for &n in &of_piece {
+                if let Some(source) = capture.sources.get_mut(n) {
+                    source.buffers.push(BufferRef { buffer: index, stream: None });
+                }
+            }
+            let totals: &mut QueueTotals = linux.queues.entry(piece.queue).or_default();
+            totals.records += 1;
+            totals.bytes += piece.aux.size;
+            let lost = piece.aux.flags & (Aux::TRUNCATED | Aux::PARTIAL | Aux::COLLISION);
+            totals.losses += u64::from(lost != 0);
+            let name = name(piece, index);
+            if lost != 0 {
+                note(Problem::PerfLoss(format!("{name}: {}", loss(lost))));
+            }
+            linux.parts.push(Part {
+                queue: piece.queue,
+                cpu,
+                thread: piece.thread(),
+                moment: moment(piece),
+                sources: of_piece,
+                since: since.insert(piece.queue, moment(piece)).unwrap_or(0),
+                offset: piece.aux.offset,
+                flags: piece.aux.flags,
+                lost: lost != 0 || self.units.snapshot,
+            });
+            capture.buffers.push(buffer(name, piece, raw, self.path));
+        }
+        if unlinked > 0 {
+            note(Problem::PerfData(format!(
+                "more than {} pairs of a trace unit and an AUX record with its trace: of the last \
+                 {unlinked} AUX records, some trace is not decoded",
+                limits::MAX_LINKS
+            )));
+        }
+        if without_cpu > 0 && self.units.cpus.len() > 1 {
+            note(Problem::PerfData(unknown_cpus(without_cpu, any_cpu)));
+        }
+    }
+}
+
+/// Notes why program memory may be another than that of the trace. The kernel may be `traced`.
+fn unknown_memory(linux: &Linux, traced: bool, note: &mut dyn FnMut(Problem)) {
+    let kernel = linux.spaces.modules().iter().any(|module| module.path == kernel::KERNEL);
     if kernel && traced && !linux.kcore {
         note(Problem::PerfNote(
             "the kernel is traced, and there is no copy of its memory (perf record --kcore): the \
@@ -413,9 +442,6 @@ fn capture(
                 .into(),
         ));
     }
-    capture.notes = notes.finish();
-    capture.linux = Some(Box::new(linux));
-    Ok(capture)
 }
 
 /// The note on AUX records of a system with several CPUs whose CPU is not recorded.

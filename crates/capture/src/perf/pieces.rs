@@ -110,46 +110,17 @@ impl Pieces {
     pub(super) fn of(data: &PerfData, pmu: u32) -> Pieces {
         let mut pieces = Pieces::default();
         let events = EventKinds::new(data, pmu);
-        let simpleperf = data.features.contains_key(&super::features::META_INFO);
         let instances = instances(data);
         let traces = data.records.iter().enumerate().filter_map(|(n, record)| match &record.body {
             Body::AuxTrace(trace) => Some((n, *trace)),
             _ => None,
         });
         let traces: Vec<(usize, AuxTrace)> = traces.collect();
-        let stored = data.trace.iter().fold(0, |sum, bytes| sum + bytes.len() as u64);
-        let mut budget = Budget::of_trace(stored);
-        let mut queues: BTreeMap<Queue, Layers> = BTreeMap::new();
-        let mut unused = 0u64;
         let mixed = data
             .records
             .iter()
             .any(|record| matches!(record.body, Body::Aux(_)) && events.is_other(&record.id));
-        for ((_, trace), bytes) in traces.iter().zip(&data.trace) {
-            let bytes = match unpacked(bytes, simpleperf, &mut budget) {
-                Ok(bytes) => bytes,
-                Err(why) => {
-                    pieces.damaged(bytes.len(), &why);
-                    continue;
-                }
-            };
-            // simpleperf writes thread 0 for the buffers of CPUs.
-            let queue = match trace.cpu {
-                u32::MAX => Queue::Thread(trace.thread),
-                cpu => Queue::Cpu(cpu),
-            };
-            if !queues.entry(queue).or_default().insert(trace, bytes, mixed) {
-                unused += 1;
-            }
-        }
-        if unused > 0 {
-            pieces.problems.push(format!(
-                "a CPU or thread has more than {MAX_LAYERS} buffers: {unused} AUXTRACE records are \
-                 not used"
-            ));
-        }
-        let mut queues: BTreeMap<Queue, Vec<Stored>> =
-            queues.into_iter().map(|(queue, layers)| (queue, layers.stored())).collect();
+        let mut queues = pieces.stored(data, &traces, mixed);
         let ordinals: HashMap<u64, u64> = entries(data).map(|e| (e.id, e.index)).collect();
         let mut any = false;
         for (n, record) in data.records.iter().enumerate() {
@@ -199,16 +170,8 @@ impl Pieces {
             }
         }
         if !any {
-            pieces.whole = !traces.is_empty();
-            for (queue, stored) in
-                queues.iter().flat_map(|(q, layers)| layers.iter().map(move |s| (q, s)))
-            {
-                for (offset, bytes, _) in &stored.parts {
-                    let aux = Aux { offset: *offset, size: bytes.len() as u64, flags: 0 };
-                    let (id, parts) = (SampleId::default(), vec![bytes.clone()]);
-                    let record = traces.first().map_or(0, |(n, _)| *n);
-                    pieces.pieces.push(Piece { queue: *queue, aux, id, record, parts });
-                }
+            if let Some((first, _)) = traces.first() {
+                pieces.add_whole(&queues, *first);
             }
             return pieces;
         }
@@ -221,6 +184,57 @@ impl Pieces {
             pieces.unclaimed += if left > padding { left } else { 0 };
         }
         pieces
+    }
+
+    /// The bytes of the AUXTRACE records `traces` of each CPU or thread. Trace of several events
+    /// is `mixed`.
+    fn stored(
+        &mut self,
+        data: &PerfData,
+        traces: &[(usize, AuxTrace)],
+        mixed: bool,
+    ) -> BTreeMap<Queue, Vec<Stored>> {
+        let simpleperf = data.features.contains_key(&super::features::META_INFO);
+        let stored = data.trace.iter().fold(0, |sum, bytes| sum + bytes.len() as u64);
+        let mut budget = Budget::of_trace(stored);
+        let mut queues: BTreeMap<Queue, Layers> = BTreeMap::new();
+        let mut unused = 0u64;
+        for ((_, trace), bytes) in traces.iter().zip(&data.trace) {
+            let bytes = match unpacked(bytes, simpleperf, &mut budget) {
+                Ok(bytes) => bytes,
+                Err(why) => {
+                    self.damaged(bytes.len(), &why);
+                    continue;
+                }
+            };
+            // simpleperf writes thread 0 for the buffers of CPUs.
+            let queue = match trace.cpu {
+                u32::MAX => Queue::Thread(trace.thread),
+                cpu => Queue::Cpu(cpu),
+            };
+            if !queues.entry(queue).or_default().insert(trace, bytes, mixed) {
+                unused += 1;
+            }
+        }
+        if unused > 0 {
+            self.problems.push(format!(
+                "a CPU or thread has more than {MAX_LAYERS} buffers: {unused} AUXTRACE records are \
+                 not used"
+            ));
+        }
+        queues.into_iter().map(|(queue, layers)| (queue, layers.stored())).collect()
+    }
+
+    /// Each AUXTRACE record is a piece. The first of them is that with number `record`.
+    fn add_whole(&mut self, queues: &BTreeMap<Queue, Vec<Stored>>, record: usize) {
+        self.whole = true;
+        for (queue, stored) in queues.iter().flat_map(|(q, all)| all.iter().map(move |s| (q, s))) {
+            for (offset, bytes, _) in &stored.parts {
+                let aux = Aux { offset: *offset, size: bytes.len() as u64, flags: 0 };
+                let (id, parts) = (SampleId::default(), vec![bytes.clone()]);
+                self.pieces.push(Piece { queue: *queue, aux, id, record, parts });
+            }
+        }
     }
 
     /// Counts `len` bytes of compressed trace that are damaged. The first ones are described.

@@ -234,20 +234,7 @@ impl Body {
     /// The order of these lines is the order in the file.
     fn fields(&mut self, f: &mut impl Fields) -> Option<()> {
         match self {
-            Body::Mmap(m) => {
-                f.u32(&mut m.process)?;
-                f.u32(&mut m.thread)?;
-                f.u64(&mut m.address)?;
-                f.u64(&mut m.len)?;
-                f.u64(&mut m.offset)?;
-                if let Some(file) = &mut m.file {
-                    file.identity.resize(24, 0);
-                    f.raw(&mut file.identity)?;
-                    f.u32(&mut file.protection)?;
-                    f.u32(&mut file.flags)?;
-                }
-                f.text(&mut m.path)
-            }
+            Body::Mmap(mapping) => mapping.fields(f),
             Body::Lost { event, count } => {
                 f.u64(event)?;
                 f.u64(count)
@@ -274,19 +261,7 @@ impl Body {
                 f.u32(thread)
             }
             Body::LostSamples(count) => f.u64(count),
-            Body::TextPoke { address, old, new } => {
-                let (mut before, mut after) = (old.len() as u16, new.len() as u16);
-                f.u64(address)?;
-                f.u16(&mut before)?;
-                f.u16(&mut after)?;
-                old.resize(before.into(), 0);
-                f.raw(old)?;
-                new.resize(after.into(), 0);
-                f.raw(new)?;
-                let used = 12 + usize::from(before) + usize::from(after);
-                let mut padding = vec![0; used.next_multiple_of(8) - used];
-                f.raw(&mut padding)
-            }
+            Body::TextPoke { address, old, new } => text_poke(address, old, new, f),
             Body::HardwareId(id) => f.u64(id),
             // `Record::write` writes it.
             Body::Attr(attr) => {
@@ -298,22 +273,7 @@ impl Body {
                 let count = ids.left() / 8;
                 ids.words(&mut attr.ids, count)
             }
-            Body::IdIndex(entries) => {
-                let mut count = entries.len() as u64;
-                f.u64(&mut count)?;
-                let count = usize::try_from(count).ok()?.max(entries.len());
-                if entries.is_empty() && count > f.left() / 32 {
-                    return None;
-                }
-                entries.resize(count, IdEntry::default());
-                for entry in entries {
-                    f.u64(&mut entry.id)?;
-                    f.u64(&mut entry.index)?;
-                    f.u64(&mut entry.cpu)?;
-                    f.u64(&mut entry.thread)?;
-                }
-                Some(())
-            }
+            Body::IdIndex(entries) => id_index(entries, f),
             Body::AuxTraceInfo { kind, words } => {
                 let mut reserved = 0;
                 f.u32(kind)?;
@@ -342,6 +302,59 @@ impl Body {
             Body::Other { bytes, .. } => f.rest(bytes),
         }
     }
+}
+
+impl Mmap {
+    fn fields(&mut self, f: &mut impl Fields) -> Option<()> {
+        f.u32(&mut self.process)?;
+        f.u32(&mut self.thread)?;
+        f.u64(&mut self.address)?;
+        f.u64(&mut self.len)?;
+        f.u64(&mut self.offset)?;
+        if let Some(file) = &mut self.file {
+            file.identity.resize(24, 0);
+            f.raw(&mut file.identity)?;
+            f.u32(&mut file.protection)?;
+            f.u32(&mut file.flags)?;
+        }
+        f.text(&mut self.path)
+    }
+}
+
+fn text_poke(
+    address: &mut u64,
+    old: &mut Vec<u8>,
+    new: &mut Vec<u8>,
+    f: &mut impl Fields,
+) -> Option<()> {
+    let (mut before, mut after) = (old.len() as u16, new.len() as u16);
+    f.u64(address)?;
+    f.u16(&mut before)?;
+    f.u16(&mut after)?;
+    old.resize(before.into(), 0);
+    f.raw(old)?;
+    new.resize(after.into(), 0);
+    f.raw(new)?;
+    let used = 12 + usize::from(before) + usize::from(after);
+    let mut padding = vec![0; used.next_multiple_of(8) - used];
+    f.raw(&mut padding)
+}
+
+fn id_index(entries: &mut Vec<IdEntry>, f: &mut impl Fields) -> Option<()> {
+    let mut count = entries.len() as u64;
+    f.u64(&mut count)?;
+    let count = usize::try_from(count).ok()?.max(entries.len());
+    if entries.is_empty() && count > f.left() / 32 {
+        return None;
+    }
+    entries.resize(count, IdEntry::default());
+    for entry in entries {
+        f.u64(&mut entry.id)?;
+        f.u64(&mut entry.index)?;
+        f.u64(&mut entry.cpu)?;
+        f.u64(&mut entry.thread)?;
+    }
+    Some(())
 }
 
 impl Record {

@@ -62,9 +62,16 @@ fn el(element: &Element) -> Option<u8> {
 }
 
 fn columns() -> Vec<Column<Of<Element>>> {
-    type Own = Of<Element>;
     let mut columns = place();
-    columns.extend([
+    columns.extend(code());
+    columns.extend(content());
+    columns
+}
+
+/// What is executed, and in which context.
+fn code() -> [Column<Of<Element>>; 16] {
+    type Own = Of<Element>;
+    [
         column!(Kind(KINDS) "kind" ! "kind of the element", |_, r| Some(r.own.kind())),
         column!(Hex "address" ? "of a range or unknown instructions the first, of an exception the \
             return address, of data their address, what is missing or misaligned", |_, r| start(&r.own)),
@@ -116,6 +123,13 @@ fn columns() -> Vec<Column<Of<Element>>> {
             Element::Context(context) => context.vmid,
             _ => None,
         }),
+    ]
+}
+
+/// What other elements contain.
+fn content() -> [Column<Of<Element>>; 17] {
+    type Own = Of<Element>;
+    [
         column!(U16 "number" ? "number of an exception", |_, r| match r.own {
             Element::Exception(exception) => Some(exception.number),
             _ => None,
@@ -159,10 +173,11 @@ fn columns() -> Vec<Column<Of<Element>>> {
             |_, r| r.own.is_after_overflow()),
         column!(Text "text" ? "what is wrong, for people", |_, r| text(&r.own)),
         column!(Name(functions) "function" ? "function of the code",
-            |s, r| r.function).on_request(),
+            |s, r| r.function)
+        .on_request(),
         column!(Name(files) "file" ? "source file of the code",
-            |s, r| r.line.map(|(file, _)| file)).on_request(),
+            |s, r| r.line.map(|(file, _)| file))
+        .on_request(),
         column!(U32 "line" ? "line of the code", |_, r| r.line.map(|(_, line)| line)).on_request(),
-    ]);
-    columns
+    ]
 }

@@ -16,8 +16,8 @@ use super::known_units::{self, Register};
 use super::reception::proves_itself;
 use super::single::Single;
 use super::{
-    Candidate, Detection, GOOD, Given, HEAD, Inference, Reception, Setting, SourceCandidate,
-    alignment, possible_rate, reception, recognised, stated,
+    Candidate, Detection, GOOD, Given, HEAD, Inference, Setting, SourceCandidate, alignment,
+    possible_rate, reception, recognised, stated,
 };
 use crate::raw::{RawFraming, RawTrace, Unit, skip};
 
@@ -167,41 +167,15 @@ pub fn complete(
     notes: &mut Vec<String>,
 ) -> Result<Option<Detection>, OpenError> {
     raw.skip += align.unwrap_or(0);
-    let is_bytes = |unit: &Unit| {
-        let protocol = AnyProtocol::named(&unit.protocol);
-        protocol.is_some_and(|protocol| protocol.form() == TraceForm::Bytes)
-    };
-    if raw.levels.is_some() {
+    if raw.levels.is_some() || matches!(raw.framing, RawFraming::Encapsulated | RawFraming::Etb) {
         return Ok(None);
     }
-    let given_framing = match raw.framing {
-        RawFraming::Framed(framing) => Some(framing),
-        RawFraming::Auto if raw.units.is_empty() => None,
-        // The unit may be one of several in frames.
-        RawFraming::Auto if matches!(raw.units.as_slice(), [unit] if is_bytes(unit)) => None,
-        RawFraming::Auto if raw.units.len() > 1 => Some(Framing::Coresight),
-        RawFraming::Auto => Some(Framing::Raw),
-        RawFraming::Encapsulated | RawFraming::Etb => return Ok(None),
-    };
-    for register in core_registers(raw) {
-        let text = format!("{}={:#x}", register.name, register.value);
-        let own = raw.core.as_deref().unwrap_or("");
-        notes.push(match register.related {
-            None => format!("{text} is assumed, as a {own} has it"),
-            Some(core) => {
-                format!("{text} is assumed, as a {core} has it: the value of a {own} is not known")
-            }
-        });
-        raw.registers.push(text);
-    }
+    let given_framing = stated_framing(raw);
+    assume_core_registers(raw, notes);
     let missing = raw.units.iter().filter(|unit| lacks_registers(unit, raw));
     let missing: Vec<Unit> = missing.cloned().collect();
-    let frames = raw.units.iter().all(|unit| {
-        let protocol = AnyProtocol::named(&unit.protocol);
-        protocol.is_some_and(|protocol| protocol.form() != TraceForm::Messages)
-    });
-    let aligns = given_framing.filter(|framing| framing.begins_in_frame());
-    let aligns = aligns.filter(|_| align.is_none() && frames);
+    let aligns = given_framing.filter(|_| align.is_none()).filter(|_| is_framed(raw));
+    let aligns = aligns.filter(|framing| framing.begins_in_frame());
     let single = Single::of(raw, given_framing, |name| given_register(raw, name));
     if !raw.units.is_empty() && missing.is_empty() && aligns.is_none() && single.is_none() {
         return Ok(None);
@@ -213,11 +187,7 @@ pub fn complete(
             false => Ok(None),
         };
     }
-    let (selection, pipe, files) = (raw.selection, raw.pipe.clone(), raw.files.clone());
-    let description = Raw { selection, pipe, files, ..Raw::default() };
-    let mut capture = Capture::raw(slice::from_ref(&path.to_owned()), &description)?;
-    sample_swo(&mut capture, path)?;
-    skip(&mut capture, path, raw.skip)?;
+    let mut capture = bytes(path, raw)?;
     let buffer = capture.buffers.first();
     let head = buffer.map(|buffer| buffer.head(HEAD).into_owned()).unwrap_or_default();
     let single = single.filter(|single| single.may_be_framed(&head));
@@ -282,11 +252,10 @@ pub fn complete(
     }
     let mut detection = Detection::of(&head, &capture, &given);
     if raw.units.is_empty() && given_framing.is_none() && align.is_none() {
-        let found = reception(&head, detection.best());
-        let failed = |found: Reception| {
-            OpenError::new(path, converted(&capture, Problem::Reception(found.to_string())))
-        };
-        found.map_or(Ok(()), |found| Err(failed(found)))?;
+        if let Some(found) = reception(&head, detection.best()) {
+            let problem = Problem::Reception(found.to_string());
+            return Err(OpenError::new(path, converted(&capture, problem)));
+        }
         let best = detection.best();
         let rate = best.and_then(|best| possible_rate(&head, best));
         let rate = rate.map(|rate| rate.to_string());
@@ -318,38 +287,95 @@ pub fn complete(
             }
             None if detection.looked == 0 => return Err(OpenError::new(path, Problem::Empty)),
             None => {
-                let looked = detection.looked as u64;
-                let what = match filled_from(&head) {
-                    0 => Problem::Unwritten(looked, filling(&head, 0)),
-                    _ => Problem::Undetected(looked),
-                };
+                let what = unexplained(&head, detection.looked);
                 return Err(OpenError::new(path, converted(&capture, what)));
             }
         }
     }
     let Some(best) = detection.best() else { return Ok(Some(detection)) };
     let found = best.description();
-    if raw.units.is_empty() {
+    if raw.units.is_empty() || missing.iter().all(|unit| fits(&found, unit)) {
+        adopt(raw, best, given_framing, notes);
+    } else {
+        state(raw, &head, &capture, &given, notes);
+    }
+    Ok(Some(detection))
+}
+
+/// Completes `raw` with what detection found: units and framing where they are not stated, and
+/// registers.
+fn adopt(raw: &mut RawTrace, best: &Candidate, framing: Option<Framing>, notes: &mut Vec<String>) {
+    let found = best.description();
+    let detected = raw.units.is_empty();
+    let framed = !detected && framing.is_none() && best.framing != Framing::Raw;
+    if framed {
+        notes.push(format!("no {FRAMING} was given; detected: {}", best.summary()));
+    }
+    if detected || framed {
         raw.units.clone_from(&found.units);
         raw.framing = found.framing;
         raw.skip += found.skip;
-    } else if missing.iter().all(|unit| fits(&found, unit)) {
-        if given_framing.is_none() && best.framing != Framing::Raw {
-            notes.push(format!("no {FRAMING} was given; detected: {}", best.summary()));
-            raw.units.clone_from(&found.units);
-            raw.framing = found.framing;
-            raw.skip += found.skip;
-        }
-        assume(raw, found, notes);
-        notes.extend(best.assumptions());
-        return Ok(Some(detection));
-    } else {
-        state(raw, &head, &capture, &given, notes);
-        return Ok(Some(detection));
     }
-    assume(raw, found, &mut Vec::new());
+    // That registers are those of detected units is no news.
+    let mut unsaid = Vec::new();
+    assume(raw, found, if detected { &mut unsaid } else { &mut *notes });
     notes.extend(best.assumptions());
-    Ok(Some(detection))
+}
+
+/// The trace data of the file at `path`, without what `raw` skips.
+fn bytes(path: &Path, raw: &RawTrace) -> Result<Capture, OpenError> {
+    let (selection, pipe, files) = (raw.selection, raw.pipe.clone(), raw.files.clone());
+    let description = Raw { selection, pipe, files, ..Raw::default() };
+    let mut capture = Capture::raw(slice::from_ref(&path.to_owned()), &description)?;
+    sample_swo(&mut capture, path)?;
+    skip(&mut capture, path, raw.skip)?;
+    Ok(capture)
+}
+
+/// Whether the trace of all units that are stated can be in frames.
+fn is_framed(raw: &RawTrace) -> bool {
+    raw.units.iter().all(|unit| {
+        let protocol = AnyProtocol::named(&unit.protocol);
+        protocol.is_some_and(|protocol| protocol.form() != TraceForm::Messages)
+    })
+}
+
+/// The framing that `raw` states, or that follows from its units; `None` where it is to be found.
+fn stated_framing(raw: &RawTrace) -> Option<Framing> {
+    let is_bytes = |unit: &Unit| {
+        let protocol = AnyProtocol::named(&unit.protocol);
+        protocol.is_some_and(|protocol| protocol.form() == TraceForm::Bytes)
+    };
+    match raw.framing {
+        RawFraming::Framed(framing) => Some(framing),
+        RawFraming::Auto if raw.units.len() > 1 => Some(Framing::Coresight),
+        // The unit may be one of several in frames.
+        RawFraming::Auto if raw.units.iter().all(is_bytes) => None,
+        _ => Some(Framing::Raw),
+    }
+}
+
+/// Adds the registers that the core of `raw` has, and notes them.
+fn assume_core_registers(raw: &mut RawTrace, notes: &mut Vec<String>) {
+    for register in core_registers(raw) {
+        let text = format!("{}={:#x}", register.name, register.value);
+        let own = raw.core.as_deref().unwrap_or("");
+        notes.push(match register.related {
+            None => format!("{text} is assumed, as a {own} has it"),
+            Some(core) => {
+                format!("{text} is assumed, as a {core} has it: the value of a {own} is not known")
+            }
+        });
+        raw.registers.push(text);
+    }
+}
+
+/// Why nothing explains `head`, of which `looked` bytes were looked at.
+fn unexplained(head: &[u8], looked: usize) -> Problem {
+    match filled_from(head) {
+        0 => Problem::Unwritten(looked as u64, filling(head, 0)),
+        _ => Problem::Undetected(looked as u64),
+    }
 }
 
 /// `problem` with the bytes of a file, behind what they were converted from.

@@ -2,32 +2,32 @@
 
 use tracewright_base::{Batch, Element, Part, Turns};
 
-use crate::fork::Fork;
+use super::any_fork::{AnyFork, Output};
 use crate::listener::{Event, Listener, Wants};
 use crate::session::Session;
 
 /// Receives output and its size, and returns whether more is wanted.
-type Send<'a, L> = dyn FnMut(<L as Fork>::Output, usize) -> bool + 'a;
+type Send<'a> = dyn FnMut(Output, usize) -> bool + 'a;
 
 /// Cached blocks whose output is made before it is taken: their instructions are few.
 const AT_ONCE: usize = 64;
 
 /// Passes everything on to `listener`. Whenever the listener's output takes `limit` bytes of memory
 /// or more, it is taken and passed to `send`. One element makes little output before it is
-/// taken again ([`Fork::start`]), and there are few packets in a block of bytes, so that the
+/// taken again ([`AnyFork::start`]), and there are few packets in a block of bytes, so that the
 /// memory does not depend on the number of elements of the block.
-struct Bounded<'a, L: Fork> {
-    listener: &'a mut L,
+struct Bounded<'a> {
+    listener: &'a mut dyn AnyFork,
     limit: usize,
     /// The weight of the output at which it is taken: more than `limit` where the listener retains
     /// a part of its output.
     due: usize,
-    send: &'a mut Send<'a, L>,
+    send: &'a mut Send<'a>,
     /// No more output is wanted: elements are ignored.
     stopped: bool,
 }
 
-impl<L: Listener + Fork> Bounded<'_, L> {
+impl Bounded<'_> {
     /// A batch that makes little output.
     fn part(&mut self, batch: &Batch<'_>) {
         if self.stopped {
@@ -58,7 +58,7 @@ impl<L: Listener + Fork> Bounded<'_, L> {
     }
 }
 
-impl<L: Listener + Fork> Listener for Bounded<'_, L> {
+impl Listener for Bounded<'_> {
     #[inline]
     fn element(&mut self, source: usize, at: u64, element: Element) {
         if self.stopped {
@@ -78,7 +78,7 @@ impl<L: Listener + Fork> Listener for Bounded<'_, L> {
             match part {
                 Part::Element(at, element) => self.element(batch.source, at, element),
                 Part::Steps(steps) => {
-                    for steps in steps.chunks(AT_ONCE * L::PARTS) {
+                    for steps in steps.chunks(AT_ONCE * self.listener.parts()) {
                         self.part(&alone.with_steps(steps));
                     }
                 }
@@ -116,14 +116,14 @@ impl<L: Listener + Fork> Listener for Bounded<'_, L> {
 /// Feeds `bytes` to `session`, or ends the trace for `None`. `send` receives output of `listener`
 /// that takes `limit` bytes of memory or more, with its size, and returns whether more is wanted;
 /// the rest remains with the listener. Returns whether more is wanted.
-pub(super) fn feed<L: Listener + Fork>(
+pub(super) fn feed(
     session: &mut Session,
     bytes: Option<&[u8]>,
-    listener: &mut L,
+    listener: &mut dyn AnyFork,
     limit: usize,
-    mut send: impl FnMut(L::Output, usize) -> bool,
+    mut send: impl FnMut(Output, usize) -> bool,
 ) -> bool {
-    if !L::GROWS {
+    if !listener.grows() {
         match bytes {
             Some(bytes) => session.feed(bytes, listener),
             None => session.finish(listener),

@@ -3,45 +3,39 @@
 use std::collections::VecDeque;
 use std::mem;
 
+use super::any_fork::{AnyFork, Output, Write};
 use super::scheduler::Scheduler;
 use super::work_queue::{Part, Segment, State, WorkQueue};
 use super::{Jobs, Work, bounded};
-use crate::checkpoint::Checkpoint;
-use crate::fork::{Fork, ForkState};
-use crate::listener::Listener;
 use crate::session::Session;
 
 /// The session and listener that have received the whole trace so far.
-pub(super) struct Joiner<'a, L: Fork, S> {
+pub(super) struct Joiner<'a> {
     pub(super) session: &'a mut Session,
-    pub(super) listener: &'a mut L,
-    output: S,
+    pub(super) listener: &'a mut dyn AnyFork,
+    output: &'a mut Write<'a>,
     step: usize,
     /// Output of this many bytes of memory is passed on.
     weight: usize,
     wanted: bool,
     /// The head of the next chunk, as the worker of the chunk before has decoded it: segments from
     /// the actual state on.
-    next_head: VecDeque<Segment<L>>,
+    next_head: VecDeque<Segment>,
     pub(super) work: Work,
 }
 
-impl<'a, L, S> Joiner<'a, L, S>
-where
-    L: Listener + Fork,
-    S: FnMut(L::Output, u64) -> bool,
-{
+impl<'a> Joiner<'a> {
     pub(super) fn new(
         session: &'a mut Session,
-        listener: &'a mut L,
-        output: S,
+        listener: &'a mut dyn AnyFork,
+        output: &'a mut Write<'a>,
         jobs: &Jobs,
     ) -> Self {
         let step = jobs.step.max(1);
         let weight = match jobs.count {
-            ..=1 if L::PARTS > 1 => jobs.output.saturating_mul(L::PARTS),
+            ..=1 if listener.parts() > 1 => jobs.output.saturating_mul(listener.parts()),
             // The writer of the output waits for less than a worker sends.
-            _ => (jobs.output / 4).saturating_mul(L::PARTS),
+            _ => (jobs.output / 4).saturating_mul(listener.parts()),
         };
         let (next_head, work) = Default::default();
         Joiner { session, listener, output, step, weight, wanted: true, next_head, work }
@@ -58,7 +52,7 @@ where
     }
 
     /// The states of session and listener.
-    pub(super) fn state(&self) -> State<L> {
+    pub(super) fn state(&self) -> State {
         (self.session.state().clone(), self.listener.state())
     }
 
@@ -88,7 +82,7 @@ where
         // The output is complete up to here.
         let at = session.state().at();
         let send = |text, _: usize| output(text, at);
-        self.wanted &= bounded::feed(session, bytes, *listener, *weight, send);
+        self.wanted &= bounded::feed(session, bytes, &mut **listener, *weight, send);
     }
 
     /// Passes on the listener's output.
@@ -100,7 +94,7 @@ where
         self.wanted &= !full;
     }
 
-    fn send(&mut self, output: L::Output, up_to: u64) {
+    fn send(&mut self, output: Output, up_to: u64) {
         // After a `false` the function is not called again.
         if self.wanted {
             self.wanted = (self.output)(output, up_to) && !self.listener.full();
@@ -121,7 +115,7 @@ where
     /// far as it has decoded the head of this one.
     pub(super) fn join(
         &mut self,
-        queue: &WorkQueue<L>,
+        queue: &WorkQueue,
         bytes: &[u8],
         known: bool,
         scheduler: &mut Scheduler,
@@ -137,7 +131,7 @@ where
             .map(|n| if known { self.session.state().activity(n) } else { 0 })
             .collect();
         // The actual state, if it is ahead of `self.session`.
-        let mut ahead: Option<State<L>> = None;
+        let mut ahead: Option<State> = None;
         let (mut end, mut head, mut weight) = (0, 0, 0);
         // Whether parts of the output of the current segment were dropped. They are taken where
         // all states are equal: then the segment fits, too.
@@ -213,15 +207,21 @@ where
         }
         self.go_to(ahead);
         if !known {
-            self.work.again += head as u64;
-            self.work.chunks += 1;
-            self.work.joined += u64::from(head < bytes.len());
+            self.count(bytes.len(), head);
             scheduler.joined(bytes.len(), head);
         }
         scheduler.output(bytes.len(), weight);
     }
 
-    fn go_to(&mut self, state: Option<State<L>>) {
+    /// Counts a chunk of `len` bytes, of which the worker's output for the first `head` was not
+    /// taken.
+    fn count(&mut self, len: usize, head: usize) {
+        self.work.again += head as u64;
+        self.work.chunks += 1;
+        self.work.joined += u64::from(head < len);
+    }
+
+    fn go_to(&mut self, state: Option<State>) {
         if let Some((checkpoint, state)) = state {
             self.session.resume(checkpoint);
             self.listener.resume(state);
@@ -242,10 +242,10 @@ impl Same {
         self.link && self.sources.iter().all(|same| *same)
     }
 
-    fn compare<S: ForkState>(&mut self, one: &(Checkpoint, S), other: &(Checkpoint, S)) {
-        self.link = one.0.same_link(&other.0) && one.1.same_beside(&other.1);
+    fn compare(&mut self, one: &State, other: &State) {
+        self.link = one.0.same_link(&other.0) && one.1.same_beside(&*other.1);
         for (n, same) in self.sources.iter_mut().enumerate() {
-            *same = one.0.same_source(n, &other.0) && one.1.same(n, &other.1);
+            *same = one.0.same_source(n, &other.0) && one.1.same(n, &*other.1);
         }
     }
 }
@@ -254,9 +254,9 @@ trait Adopt {
     fn adopt(&mut self, source: usize, other: &Self);
 }
 
-impl<S: ForkState> Adopt for (Checkpoint, S) {
+impl Adopt for State {
     fn adopt(&mut self, source: usize, other: &Self) {
         self.0.adopt(source, &other.0);
-        self.1.adopt(source, &other.1);
+        self.1.adopt(source, &*other.1);
     }
 }

@@ -12,6 +12,7 @@
 //! states of all sources that have bytes in the segment are equal. A loss or a barrier of the link,
 //! which concerns all sources, counts as their bytes.
 
+mod any_fork;
 mod bounded;
 mod joiner;
 mod scheduler;
@@ -24,6 +25,7 @@ use std::sync::Arc;
 use std::thread;
 use std::{io, mem};
 
+use self::any_fork::{AnyFork, Output, Write};
 use self::joiner::Joiner;
 use self::scheduler::Scheduler;
 use self::work_queue::{Chunk, CloseOnDrop, StartPoint, Task, WorkQueue};
@@ -161,13 +163,27 @@ pub fn run<L, I, S>(
     input: &mut I,
     listener: &mut L,
     jobs: &Jobs,
-    output: S,
+    mut output: S,
 ) -> io::Result<Work>
 where
     L: Listener + Fork + Send,
     I: Input + ?Sized,
     S: FnMut(L::Output, u64) -> bool,
 {
+    let mut write = |found: Output, at| {
+        // Always of this type: that of a fork of `listener`.
+        found.downcast().is_ok_and(|found| output(*found, at))
+    };
+    run_any(session, &mut &mut *input, listener, jobs, &mut write)
+}
+
+fn run_any<'a>(
+    session: &'a mut Session,
+    input: &mut dyn Input,
+    listener: &'a mut dyn AnyFork,
+    jobs: &Jobs,
+    output: &'a mut Write<'a>,
+) -> io::Result<Work> {
     let jobs = &jobs.limited();
     let mut scheduler = Scheduler::new(jobs);
     let mut chunks = Chunks {
@@ -191,8 +207,8 @@ where
 }
 
 /// Cuts the input into chunks.
-struct Chunks<'a, I: ?Sized> {
-    input: &'a mut I,
+struct Chunks<'a> {
+    input: &'a mut dyn Input,
     step: usize,
     /// Bytes that make no whole chunk yet.
     buffer: Vec<u8>,
@@ -203,7 +219,7 @@ struct Chunks<'a, I: ?Sized> {
     error: Option<io::Error>,
 }
 
-impl<I: Input + ?Sized> Chunks<'_, I> {
+impl Chunks<'_> {
     /// The next chunk: `len` bytes, or as many as are available now, and up to `overlap` bytes of
     /// the one after it. `None` at the end, and if too few bytes are available. If the caller is
     /// `idle`, that is if it has no other work, the call waits for bytes, and a chunk may be
@@ -263,18 +279,11 @@ const AHEAD: usize = 2;
 const READ: usize = 1 << 16;
 
 /// Decodes the input on the calling thread.
-fn decode_alone<L, I, S>(
-    chunks: &mut Chunks<'_, I>,
-    joiner: &mut Joiner<'_, L, S>,
-    scheduler: &mut Scheduler,
-) where
-    L: Listener + Fork,
-    I: Input + ?Sized,
-    S: FnMut(L::Output, u64) -> bool,
-{
+fn decode_alone(chunks: &mut Chunks<'_>, joiner: &mut Joiner<'_>, scheduler: &mut Scheduler) {
+    let grows = joiner.listener.grows();
     // Output that does not grow is passed on less and less often: the tables that a listener has
     // made for it are lost each time.
-    let mut until = if L::GROWS { scheduler.len } else { scheduler.longest };
+    let mut until = if grows { scheduler.len } else { scheduler.longest };
     // Bytes whose output was not passed on.
     let mut fed = 0;
     while joiner.wants_more() {
@@ -286,7 +295,7 @@ fn decode_alone<L, I, S>(
         if chunk.len < len || fed >= until {
             joiner.flush();
             scheduler.output(fed, 0);
-            until = if L::GROWS { scheduler.len } else { (2 * until).min(LONGEST) };
+            until = if grows { scheduler.len } else { (2 * until).min(LONGEST) };
             fed = 0;
         }
         chunks.reuse(chunk);
@@ -294,16 +303,12 @@ fn decode_alone<L, I, S>(
 }
 
 /// Decodes the chunks on `count` workers.
-fn decode_with_workers<L, I, S>(
-    chunks: &mut Chunks<'_, I>,
-    joiner: &mut Joiner<'_, L, S>,
+fn decode_with_workers(
+    chunks: &mut Chunks<'_>,
+    joiner: &mut Joiner<'_>,
     scheduler: &mut Scheduler,
     jobs: &Jobs,
-) where
-    L: Listener + Fork + Send,
-    I: Input + ?Sized,
-    S: FnMut(L::Output, u64) -> bool,
-{
+) {
     let Some(first) = chunks.next(scheduler.len, 0, true) else { return };
     if chunks.ended {
         return joiner.decode(&first.bytes);
@@ -314,9 +319,9 @@ fn decode_with_workers<L, I, S>(
     let session = joiner.session.clone();
     thread::scope(|scope| {
         let _close = CloseOnDrop(&queue);
-        let start = |listener: L| {
+        let start = |mut listener: Box<dyn AnyFork>| {
             let (queue, session) = (&queue, session.clone());
-            let work = move || worker::work(queue, session, listener, jobs);
+            let work = move || worker::work(queue, session, &mut *listener, jobs);
             thread::Builder::new().spawn_scoped(scope, work).is_ok()
         };
         let mut workers = 0;

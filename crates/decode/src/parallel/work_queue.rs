@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
+use super::any_fork::{AnyState, Output};
 use crate::checkpoint::Checkpoint;
-use crate::fork::Fork;
 use crate::route::Route;
 
 /// The bytes of a chunk, and those after it that its worker decodes, too.
@@ -24,33 +24,33 @@ impl Chunk {
 }
 
 /// A chunk of the buffer for a worker to decode.
-pub(super) struct Task<L: Fork> {
+pub(super) struct Task {
     /// The chunk's offset in the buffer.
     pub(super) at: u64,
     pub(super) chunk: Arc<Chunk>,
-    pub(super) from: StartPoint<L>,
+    pub(super) from: StartPoint,
 }
 
 /// The state at the beginning of a chunk.
-pub(super) enum StartPoint<L: Fork> {
+pub(super) enum StartPoint {
     /// The state of session and listener is known.
-    Known(State<L>),
+    Known(State),
     /// Only the state of the trace link is known. The listener starts in the state of a new fork.
-    Link(Route, L::State),
+    Link(Route, Box<dyn AnyState>),
 }
 
 /// The states of a session and its listener.
-pub(super) type State<L> = (Checkpoint, <L as Fork>::State);
+pub(super) type State = (Checkpoint, Box<dyn AnyState>);
 
 /// What a worker sends.
-pub(super) enum Part<L: Fork> {
+pub(super) enum Part {
     /// Output before that of the segment that follows, and its size in bytes of memory.
-    Output(L::Output, usize),
+    Output(Output, usize),
     /// The end of a segment. Those after the end of the chunk belong to the head of the next one.
-    Segment(Box<Segment<L>>),
+    Segment(Box<Segment>),
 }
 
-impl<L: Fork> Part<L> {
+impl Part {
     fn weight(&self) -> usize {
         match self {
             Part::Output(_, weight) => *weight,
@@ -60,19 +60,19 @@ impl<L: Fork> Part<L> {
 }
 
 /// The output of a worker for a part of a chunk.
-pub(super) struct Segment<L: Fork> {
+pub(super) struct Segment {
     /// The end of the part, in bytes from the beginning of the chunk.
     pub(super) end: usize,
     /// The states at the end of the part.
-    pub(super) state: State<L>,
+    pub(super) state: State,
     /// The listener's output, and the size of output and state in bytes of memory.
-    pub(super) output: L::Output,
+    pub(super) output: Output,
     pub(super) weight: usize,
 }
 
 /// What the worker of one chunk sends to the joiner.
-struct ChunkQueue<L: Fork> {
-    parts: VecDeque<Part<L>>,
+struct ChunkQueue {
+    parts: VecDeque<Part>,
     weight: usize,
     done: bool,
     /// The joiner receives the parts until there are none.
@@ -89,8 +89,8 @@ const WAKE_WEIGHT: usize = 4 << 20;
 
 /// Tasks to the workers, their output back. Workers take tasks in order, so that the first chunk
 /// that is not joined always has a worker: the joiner never waits for a chunk that no worker has.
-pub(super) struct WorkQueue<L: Fork> {
-    shared: Mutex<Shared<L>>,
+pub(super) struct WorkQueue {
+    shared: Mutex<Shared>,
     closed: AtomicBool,
     /// Notified when a task was added.
     given: Condvar,
@@ -104,9 +104,9 @@ pub(super) struct WorkQueue<L: Fork> {
     bound: usize,
 }
 
-struct Shared<L: Fork> {
-    tasks: VecDeque<(u64, Task<L>)>,
-    chunks: VecDeque<ChunkQueue<L>>,
+struct Shared {
+    tasks: VecDeque<(u64, Task)>,
+    chunks: VecDeque<ChunkQueue>,
     /// The number of the first of `chunks`.
     first: u64,
     /// The weight of all waiting parts, and its maximum so far.
@@ -114,14 +114,14 @@ struct Shared<L: Fork> {
     most: usize,
 }
 
-impl<L: Fork> Shared<L> {
-    fn chunk(&mut self, n: u64) -> Option<&mut ChunkQueue<L>> {
+impl Shared {
+    fn chunk(&mut self, n: u64) -> Option<&mut ChunkQueue> {
         let k = usize::try_from(n.checked_sub(self.first)?).ok()?;
         self.chunks.get_mut(k)
     }
 }
 
-impl<L: Fork> WorkQueue<L> {
+impl WorkQueue {
     /// A queue for `workers` workers.
     pub(super) fn new(workers: usize) -> Self {
         let (tasks, chunks) = (VecDeque::new(), VecDeque::new());
@@ -131,7 +131,7 @@ impl<L: Fork> WorkQueue<L> {
         WorkQueue { shared, closed: AtomicBool::new(false), given, output, taken, bound }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Shared<L>> {
+    fn lock(&self) -> MutexGuard<'_, Shared> {
         // The shared state is consistent whenever the lock is released, also by a panic.
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -140,14 +140,14 @@ impl<L: Fork> WorkQueue<L> {
     fn wait(
         &self,
         on: &Condvar,
-        mut idle: impl FnMut(&mut Shared<L>) -> bool,
-    ) -> MutexGuard<'_, Shared<L>> {
+        mut idle: impl FnMut(&mut Shared) -> bool,
+    ) -> MutexGuard<'_, Shared> {
         on.wait_while(self.lock(), |shared| !self.closed() && idle(shared))
             .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Adds a task for the chunk after the last one.
-    pub(super) fn give(&self, task: Task<L>) {
+    pub(super) fn give(&self, task: Task) {
         let mut shared = self.lock();
         let n = shared.first + shared.chunks.len() as u64;
         let parts = VecDeque::new();
@@ -157,7 +157,7 @@ impl<L: Fork> WorkQueue<L> {
     }
 
     /// Takes the next task, and its number. `None` after the queue is closed.
-    pub(super) fn task(&self) -> Option<(u64, Task<L>)> {
+    pub(super) fn task(&self) -> Option<(u64, Task)> {
         let mut shared = self.wait(&self.given, |shared| shared.tasks.is_empty());
         if self.closed() { None } else { shared.tasks.pop_front() }
     }
@@ -169,8 +169,8 @@ impl<L: Fork> WorkQueue<L> {
 
     /// Sends the next part of chunk `n`. Waits while there is no room. Returns whether the queue is
     /// open.
-    pub(super) fn send(&self, n: u64, part: Part<L>) -> bool {
-        let full = |shared: &mut Shared<L>| {
+    pub(super) fn send(&self, n: u64, part: Part) -> bool {
+        let full = |shared: &mut Shared| {
             let of_first = shared.chunks.front().map_or(0, |chunk| chunk.weight);
             match shared.first == n {
                 true => of_first >= MAX_WEIGHT,
@@ -209,7 +209,7 @@ impl<L: Fork> WorkQueue<L> {
 
     /// Receives the next part of the first chunk. `None` after its last one: then the next chunk
     /// becomes the first.
-    pub(super) fn receive(&self) -> Option<Part<L>> {
+    pub(super) fn receive(&self) -> Option<Part> {
         let mut shared = self.wait(&self.output, |shared| {
             shared.chunks.front().is_some_and(|chunk| {
                 !chunk.done
@@ -257,9 +257,9 @@ impl<L: Fork> WorkQueue<L> {
 
 /// Closes the queue when it is dropped, also by a panic, so that no thread waits for a thread
 /// that has ended.
-pub(super) struct CloseOnDrop<'a, L: Fork>(pub(super) &'a WorkQueue<L>);
+pub(super) struct CloseOnDrop<'a>(pub(super) &'a WorkQueue);
 
-impl<L: Fork> Drop for CloseOnDrop<'_, L> {
+impl Drop for CloseOnDrop<'_> {
     fn drop(&mut self) {
         self.0.close();
     }
@@ -277,24 +277,7 @@ mod tests {
     use crate::plan::{Options, Plan};
     use crate::session::Session;
 
-    /// A listener without output. The test chooses the weight of its segments.
-    struct Mute;
-
-    impl Fork for Mute {
-        type State = ();
-        type Output = ();
-
-        fn fork(&self) -> Self {
-            Mute
-        }
-
-        fn state(&self) {}
-
-        fn resume(&mut self, (): ()) {}
-
-        fn take(&mut self) {}
-    }
-
+    /// The weight of the segments, which have no output.
     const SEGMENT: usize = 1 << 20;
 
     /// The number of segments of chunk `n`. The first few chunks have more than may wait.
@@ -315,10 +298,10 @@ mod tests {
         // The threads share the checkpoint, not the block cache.
         let state = session.state();
         for workers in [1, 2, 3, 8] {
-            let queue = WorkQueue::<Mute>::new(workers);
+            let queue = WorkQueue::new(workers);
             let task = || {
                 let chunk = Arc::new(Chunk::default());
-                Task { at: 0, chunk, from: StartPoint::Known((state.clone(), ())) }
+                Task { at: 0, chunk, from: StartPoint::Known((state.clone(), Box::new(()))) }
             };
             let mut received = 0;
             thread::scope(|scope| {
@@ -330,11 +313,11 @@ mod tests {
                                 let (end, weight) = (k as usize, SEGMENT);
                                 // Every other part is output in the middle of a segment.
                                 let part = match k % 2 {
-                                    0 => Part::Output((), weight),
+                                    0 => Part::Output(Box::new(()), weight),
                                     _ => Part::Segment(Box::new(Segment {
                                         end,
-                                        state: (state.clone(), ()),
-                                        output: (),
+                                        state: (state.clone(), Box::new(())),
+                                        output: Box::new(()),
                                         weight,
                                     })),
                                 };

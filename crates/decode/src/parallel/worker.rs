@@ -1,10 +1,8 @@
 //! One worker: decodes chunks to segments.
 
-use super::Jobs;
-use super::bounded;
+use super::any_fork::AnyFork;
 use super::work_queue::{CloseOnDrop, Part, Segment, StartPoint, Task, WorkQueue};
-use crate::fork::Fork;
-use crate::listener::Listener;
+use super::{Jobs, bounded};
 use crate::session::Session;
 
 /// The next checkpoint is due after one step, or after the offset in the chunk divided by this
@@ -14,13 +12,13 @@ use crate::session::Session;
 const CHECKPOINT_DENSITY: usize = 2;
 
 /// Decodes chunks until there are no more. `session` and `listener` are in their initial states.
-pub(super) fn work<L: Listener + Fork>(
-    queue: &WorkQueue<L>,
+pub(super) fn work(
+    queue: &WorkQueue,
     mut session: Session,
-    mut listener: L,
+    listener: &mut dyn AnyFork,
     jobs: &Jobs,
 ) {
-    let (step, output) = (jobs.step.max(1), jobs.output.saturating_mul(L::PARTS));
+    let (step, output) = (jobs.step.max(1), jobs.output.saturating_mul(listener.parts()));
     // A panic in one worker stops the others. Without a panic the queue is closed already.
     let _close = CloseOnDrop(queue);
     let blank = session.state().clone();
@@ -43,10 +41,10 @@ pub(super) fn work<L: Listener + Fork>(
                 return;
             }
             let send = |output, weight| queue.send(n, Part::Output(output, weight));
-            if !bounded::feed(&mut session, Some(part), &mut listener, output, send) {
+            if !bounded::feed(&mut session, Some(part), listener, output, send) {
                 return;
             }
-            if let Some(segment) = checkpoints.after(part.len(), &session, &mut listener) {
+            if let Some(segment) = checkpoints.after(part.len(), &session, listener) {
                 queue.send(n, Part::Segment(Box::new(segment)));
             }
         }
@@ -56,14 +54,14 @@ pub(super) fn work<L: Listener + Fork>(
         for part in next.chunks(step) {
             // Large output is left to the joiner.
             let mut large = false;
-            bounded::feed(&mut session, Some(part), &mut listener, output, |_, _| {
+            bounded::feed(&mut session, Some(part), listener, output, |_, _| {
                 large = true;
                 false
             });
             if large || queue.closed() {
                 break;
             }
-            if let Some(segment) = checkpoints.after(part.len(), &session, &mut listener) {
+            if let Some(segment) = checkpoints.after(part.len(), &session, listener) {
                 let end = bytes.len() + segment.end;
                 queue.send(n, Part::Segment(Box::new(Segment { end, ..segment })));
             }
@@ -90,12 +88,12 @@ struct Checkpoints {
 
 impl Checkpoints {
     /// The segment that ends after the next `len` bytes, if a checkpoint is due there.
-    fn after<L: Listener + Fork>(
+    fn after(
         &mut self,
         len: usize,
         session: &Session,
-        listener: &mut L,
-    ) -> Option<Segment<L>> {
+        listener: &mut dyn AnyFork,
+    ) -> Option<Segment> {
         self.end += len;
         let weight = listener.weight();
         if self.end < self.due && self.end < self.len && weight < self.output {

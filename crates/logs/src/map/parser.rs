@@ -56,7 +56,7 @@ impl Parser {
         &mut self,
         line: &[u8],
         isa: Isa,
-        out: &mut impl FnMut(Entry),
+        out: &mut dyn FnMut(Entry),
     ) -> Result<(), Expected> {
         let map = self.map.clone();
         for kind in &map.lines {
@@ -77,7 +77,7 @@ impl Parser {
     }
 
     /// Ends the log.
-    pub(crate) fn finish(&mut self, out: &mut impl FnMut(Entry)) {
+    pub(crate) fn finish(&mut self, out: &mut dyn FnMut(Entry)) {
         self.flush(out);
         if let Some((cpu, raised)) = self.raised.take() {
             out(Entry::new(cpu, Event::Raised(raised)));
@@ -89,7 +89,7 @@ impl Parser {
         kind: &LinePattern,
         fields: &Fields<'_>,
         isa: Isa,
-        out: &mut impl FnMut(Entry),
+        out: &mut dyn FnMut(Entry),
     ) -> Result<(), Expected> {
         let value = || unsigned(fields, Field::Value);
         match kind.step {
@@ -143,7 +143,7 @@ impl Parser {
         kind: &LinePattern,
         fields: &Fields<'_>,
         isa: Isa,
-        out: &mut impl FnMut(Entry),
+        out: &mut dyn FnMut(Entry),
     ) -> Result<(), Expected> {
         let address = unsigned(fields, Field::Address)?.ok_or(Expected("an address"))?;
         let order = decimal(fields, Field::Order)?;
@@ -214,7 +214,7 @@ impl Parser {
 
     /// Emits the exception whose handler begins: the one of earlier lines, or where an instruction
     /// is marked as the first of a handler, one that the log does not describe.
-    fn enter(&mut self, cpu: u16, marked: bool, cause: Option<Cause>, out: &mut impl FnMut(Entry)) {
+    fn enter(&mut self, cpu: u16, marked: bool, cause: Option<Cause>, out: &mut dyn FnMut(Entry)) {
         if let Some((cpu, raised)) = self.raised.take() {
             return out(Entry::new(cpu, Event::Raised(raised)));
         }
@@ -238,7 +238,7 @@ impl Parser {
         }
     }
 
-    fn trap(&mut self, fields: &Fields<'_>, out: &mut impl FnMut(Entry)) -> Result<(), Expected> {
+    fn trap(&mut self, fields: &Fields<'_>, out: &mut dyn FnMut(Entry)) -> Result<(), Expected> {
         let cause = fields.get(Field::Cause).and_then(cause);
         let (epc, tval) = (unsigned(fields, Field::Epc)?, unsigned(fields, Field::Tval)?);
         // After an interrupt it repeats what is known.
@@ -298,7 +298,7 @@ impl Parser {
     }
 
     /// Emits the pending instruction, or the exception that it raised instead.
-    fn flush(&mut self, out: &mut impl FnMut(Entry)) {
+    fn flush(&mut self, out: &mut dyn FnMut(Entry)) {
         let Some(pending) = self.pending.take() else { return };
         let Pending { cpu, time, executed, accesses, .. } = pending;
         let entry = |event| Entry { cpu, time, event };

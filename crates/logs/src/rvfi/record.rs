@@ -102,7 +102,7 @@ impl Record {
     }
 
     /// The entries of the instruction.
-    pub fn entries(&self, cpu: u16, now: u64, hart: &mut Hart, out: &mut impl FnMut(Entry)) {
+    pub fn entries(&self, cpu: u16, now: u64, hart: &mut Hart, out: &mut dyn FnMut(Entry)) {
         let entry = |event| Entry { cpu, time: Some(now), event };
         let opcode = riscv(self.bits);
         let mode = Mode { el: self.el, non_secure: None };

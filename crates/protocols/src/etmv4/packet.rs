@@ -213,19 +213,7 @@ impl Wire<Config> for Packet {
             }
             Packet::TraceOn => out.extend([0x04]),
             Packet::FunctionReturn => out.extend([0x05]),
-            Packet::Exception(e) => {
-                let kind = if e.also_target { 0b100_0000 } else { 0b1 };
-                let low = kind | (e.number as u8 & 0x1f) << 1;
-                let high = (e.number >> 5) as u8 & 0x1f | u8::from(e.fault_pending) << 5;
-                if config.is_ete() {
-                    out.extend([0x06, low]);
-                    out.extend(e.unknown_address.then_some(0x70));
-                } else if high == 0 {
-                    out.extend([0x06, low]);
-                } else {
-                    out.extend([0x06, low | 0x80, high]);
-                }
-            }
+            Packet::Exception(exception) => exception.emit(config, out),
             Packet::ExceptionReturn => out.extend([0x07]),
             Packet::Instrumentation { el, value } => {
                 out.extend([0x09, el]);
@@ -294,12 +282,47 @@ impl Wire<Config> for Packet {
                 }]);
                 address.emit(out);
             }
-            Packet::Q(Q::Uncounted) => out.extend([0xaf]),
-            Packet::Q(Q::Counted(count)) => {
+            Packet::Q(q) => q.emit(config, out),
+            Packet::SourceAddress(address) => {
+                out.extend([match address {
+                    Address::Match(n) => 0xb0 | n.min(2),
+                    Address::Short { is, .. } => 0xb4 | is_bit(is),
+                    Address::Long32 { is, .. } => 0xb6 | is_bit(is),
+                    Address::Long64 { is, .. } => 0xb8 | is_bit(is),
+                }]);
+                address.emit(out);
+            }
+            // No atoms: no bytes.
+            Packet::Atoms(atoms) => out.extend(atoms.header()),
+        }
+    }
+}
+
+impl Exception {
+    fn emit(self, config: &Config, out: &mut impl Extend<u8>) {
+        let kind = if self.also_target { 0b100_0000 } else { 0b1 };
+        let low = kind | (self.number as u8 & 0x1f) << 1;
+        let high = (self.number >> 5) as u8 & 0x1f | u8::from(self.fault_pending) << 5;
+        if config.is_ete() {
+            out.extend([0x06, low]);
+            out.extend(self.unknown_address.then_some(0x70));
+        } else if high == 0 {
+            out.extend([0x06, low]);
+        } else {
+            out.extend([0x06, low | 0x80, high]);
+        }
+    }
+}
+
+impl Q {
+    fn emit(self, config: &Config, out: &mut impl Extend<u8>) {
+        match self {
+            Q::Uncounted => out.extend([0xaf]),
+            Q::Counted(count) => {
                 out.extend([0xac]);
                 uleb(count, 32, out);
             }
-            Packet::Q(Q::To(address, count)) => {
+            Q::To(address, count) => {
                 let header = match address {
                     Address::Match(n) => 0xa0 | n.min(2),
                     Address::Short { is, .. } => 0xa5 + is_bit(is),
@@ -313,17 +336,6 @@ impl Wire<Config> for Packet {
                 address.emit(out);
                 uleb(count, 32, out);
             }
-            Packet::SourceAddress(address) => {
-                out.extend([match address {
-                    Address::Match(n) => 0xb0 | n.min(2),
-                    Address::Short { is, .. } => 0xb4 | is_bit(is),
-                    Address::Long32 { is, .. } => 0xb6 | is_bit(is),
-                    Address::Long64 { is, .. } => 0xb8 | is_bit(is),
-                }]);
-                address.emit(out);
-            }
-            // No atoms: no bytes.
-            Packet::Atoms(atoms) => out.extend(atoms.header()),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use tracewright_base::remedy::{ALIGN, FRAMING, ID, IMAGE, PROTOCOL};
 use tracewright_decode::detect::cause::Cause;
+use tracewright_protocols::registry::AnyProtocol;
 
 use super::{Decoded, Remark};
 
@@ -57,15 +58,7 @@ impl Decoded<'_> {
                 }
             }
             Cause::Registers { source, registers } => {
-                let list = registers.iter().map(|(name, value)| format!("{name}={value:#x}"));
-                let list = list.collect::<Vec<_>>().join(", ");
-                let names: Vec<_> = registers.iter().map(|(name, _)| *name).collect();
-                let what = match names.as_slice() {
-                    [one] => format!("register {one} is not that of the traced unit"),
-                    all => {
-                        format!("registers ({}) are not those of the traced unit", all.join(", "))
-                    }
-                };
+                let (what, list) = of_registers(registers);
                 (
                     format!("{}: {what}: the bytes make sense with {list}", name(*source)),
                     format!("correct the registers: {list}"),
@@ -83,15 +76,7 @@ impl Decoded<'_> {
                 format!("give the program that ran, at its address, with {IMAGE} FILE[@ADDRESS]"),
             ),
             Cause::Sources { sources, silent } => {
-                let each = sources.iter().map(|(id, bytes, protocol)| match protocol {
-                    Some(protocol) => {
-                        let name = protocol.about().names.first().copied().unwrap_or_default();
-                        format!("ID {id:#04x} ({name}, {bytes} bytes)")
-                    }
-                    None => format!("ID {id:#04x} ({bytes} bytes)"),
-                });
-                let each = each.collect::<Vec<_>>().join(", ");
-                let what = format!("the frames have data of other sources: {each}");
+                let what = format!("the frames have data of other sources: {}", of_ids(sources));
                 if silent.is_empty() {
                     (what, format!("describe them too, or select sources with {ID}"))
                 } else {
@@ -114,4 +99,27 @@ impl Decoded<'_> {
         };
         Remark { what, help }
     }
+}
+
+/// What is wrong with registers, and the values that make sense.
+fn of_registers(registers: &[(&'static str, u64)]) -> (String, String) {
+    let list = registers.iter().map(|(name, value)| format!("{name}={value:#x}"));
+    let names: Vec<_> = registers.iter().map(|(name, _)| *name).collect();
+    let what = match names.as_slice() {
+        [one] => format!("register {one} is not that of the traced unit"),
+        all => format!("registers ({}) are not those of the traced unit", all.join(", ")),
+    };
+    (what, list.collect::<Vec<_>>().join(", "))
+}
+
+/// Trace IDs with the protocol, where it is known, and the number of bytes of each.
+fn of_ids(sources: &[(u16, u64, Option<AnyProtocol>)]) -> String {
+    let each = sources.iter().map(|(id, bytes, protocol)| match protocol {
+        Some(protocol) => {
+            let name = protocol.about().names.first().copied().unwrap_or_default();
+            format!("ID {id:#04x} ({name}, {bytes} bytes)")
+        }
+        None => format!("ID {id:#04x} ({bytes} bytes)"),
+    });
+    each.collect::<Vec<_>>().join(", ")
 }

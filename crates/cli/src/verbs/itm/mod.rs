@@ -191,16 +191,7 @@ fn stream(args: &ItmArgs, path: &Path, checked: &Checked) -> Result<bool, Fail> 
         Live::File(_) if !growing => Receiver::recorded(wanted(args)),
         _ => Receiver::new(wanted(args)),
     };
-    let input: Box<dyn Bytes> = match source {
-        Live::File(file) if growing => Box::new(Following::new(file)),
-        Live::File(file) => match converted(path, selection)? {
-            Some(bytes) => bytes,
-            None => Box::new(Reading(file)),
-        },
-        Live::Stream(stream) => Piped::boxed(stream),
-        Live::Connection(stream) => Piped::boxed(stream),
-    };
-    let mut bytes = Stoppable { input, stop };
+    let mut bytes = Stoppable { input: opened(source, growing, path, selection)?, stop };
     let names = vec!["ITM".to_owned()];
     let mut printer = Printer::open(args, args.frequency, names, Inputs::default(), [None; 4])?;
     let mut elements = Vec::new();
@@ -274,11 +265,7 @@ fn stream(args: &ItmArgs, path: &Path, checked: &Checked) -> Result<bool, Fail> 
     receiver.finish(&mut elements);
     printer.elements(elements.drain(..), None);
     if greeting.removed() > 0 {
-        message::line(&format!(
-            "note: {}: it begins with the text of a terminal of J-Link, which is left out; SWO is on \
-             another port (2332, or -swoport of the server)",
-            path.display()
-        ));
+        is_terminal(path);
     }
     let has_time = printer.has_time();
     let lost = printer.close()?;
@@ -289,13 +276,9 @@ fn stream(args: &ItmArgs, path: &Path, checked: &Checked) -> Result<bool, Fail> 
         message::line(&format!("help: {WRONG_RATE}"));
     }
     if let Some(error) = ended {
-        return Err(Fail::input(
-            path,
-            &format!(
-                "the trace ends after {} bytes: {error}; all of them were decoded",
-                receiver.bytes()
-            ),
-        ));
+        let bytes = receiver.bytes();
+        let what = format!("the trace ends after {bytes} bytes: {error}; all of them were decoded");
+        return Err(Fail::input(path, &what));
     }
     if connection && !stopped {
         message::line(&format!(
@@ -307,6 +290,33 @@ fn stream(args: &ItmArgs, path: &Path, checked: &Checked) -> Result<bool, Fail> 
         return Ok(false);
     }
     Ok(certain && !(args.strict && lost > 0))
+}
+
+/// The bytes of `source`; those of a file that is not `growing` may be converted.
+fn opened(
+    source: Live,
+    growing: bool,
+    path: &Path,
+    selection: Selection,
+) -> Result<Box<dyn Bytes>, Fail> {
+    Ok(match source {
+        Live::File(file) if growing => Box::new(Following::new(file)),
+        Live::File(file) => match converted(path, selection)? {
+            Some(bytes) => bytes,
+            None => Box::new(Reading(file)),
+        },
+        Live::Stream(stream) => Piped::boxed(stream),
+        Live::Connection(stream) => Piped::boxed(stream),
+    })
+}
+
+/// Prints that a connection begins with the text of a terminal.
+fn is_terminal(path: &Path) {
+    message::line(&format!(
+        "note: {}: it begins with the text of a terminal of J-Link, which is left out; SWO is on \
+         another port (2332, or -swoport of the server)",
+        path.display()
+    ));
 }
 
 /// Reads the rest of a stream that begins with `block`, which is text or of which `selection` has a

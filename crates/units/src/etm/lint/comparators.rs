@@ -88,11 +88,11 @@ impl Lint<'_> {
         );
     }
 
-    fn comparator(&mut self, n: u8, in_range: bool, alone: bool) {
+    /// Values of the access type of comparator `n` that the version or the unit does not have.
+    fn access_type(&mut self, n: u8) {
         let settings = self.settings;
         let (unit, version) = (settings.unit, settings.unit.version);
-        let comparator = settings.comparator(n);
-        let kind = comparator.kind;
+        let kind = settings.comparator(n).kind;
         let at = number::ACCESS_TYPE + u16::from(n - 1);
         let section = "IHI 0014, 3.5.10, Table 3-27";
         let mut invalid = Vec::new();
@@ -127,6 +127,15 @@ impl Lint<'_> {
         for what in invalid {
             self.find("access-type", at, what, "write a value of the table", section);
         }
+    }
+
+    fn comparator(&mut self, n: u8, in_range: bool, alone: bool) {
+        self.access_type(n);
+        let settings = self.settings;
+        let (unit, version) = (settings.unit, settings.unit.version);
+        let comparator = settings.comparator(n);
+        let kind = comparator.kind;
+        let at = number::ACCESS_TYPE + u16::from(n - 1);
         if !kind.is_data() && kind.data() != DataMatch::Off {
             self.find(
                 "value-of-instruction",

@@ -7,9 +7,20 @@ use crate::etm::version::Version;
 
 impl Lint<'_> {
     pub(super) fn control(&mut self) {
+        self.locks();
+        self.synchronisation();
+        if self.settings.get(number::CONTROL).is_none() {
+            return;
+        }
+        self.modes();
+        self.fifo();
+        self.port();
+        self.features();
+    }
+
+    /// What keeps the unit from tracing whatever ETMCR has, and the trace ID.
+    fn locks(&mut self) {
         let settings = self.settings;
-        let (unit, control) = (settings.unit, settings.control());
-        let version = unit.version;
         if let Some(value) = settings.get(0x0c1)
             && value & 0b11 == 0b11
         {
@@ -42,10 +53,12 @@ impl Lint<'_> {
                 "IHI 0014, 3.5.23",
             );
         }
-        self.synchronisation();
-        if settings.get(number::CONTROL).is_none() {
-            return;
-        }
+    }
+
+    /// Bits of ETMCR that turn the unit, its port or a filter off.
+    fn modes(&mut self) {
+        let settings = self.settings;
+        let (unit, control) = (settings.unit, settings.control());
         if control.power_down() {
             self.find(
                 "powered-down",
@@ -82,8 +95,13 @@ impl Lint<'_> {
                 "IHI 0014, 2.6.5",
             );
         }
-        self.fifo();
-        self.port();
+    }
+
+    /// Bits of ETMCR for what the unit does not have.
+    fn features(&mut self) {
+        let settings = self.settings;
+        let (unit, control) = (settings.unit, settings.control());
+        let version = unit.version;
         let missing = [
             (control.branch_output() && !unit.branch_output, 8, "branch output"),
             (control.cycles() && !unit.cycles, 12, "cycle-accurate tracing"),
