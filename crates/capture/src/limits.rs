@@ -23,6 +23,9 @@ pub const MAX_DEVICES: usize = 1 << 12;
 pub const MAX_DUMPS: usize = 1 << 14;
 /// The number of files of trace data in all buffers.
 pub const MAX_FILES: usize = 1 << 16;
+/// The size in bytes of files of trace data that a capture names again, beyond the size of all
+/// files of trace data.
+pub const MAX_REPEATED: u64 = 1 << 18;
 /// The number of links from sources to buffers.
 pub const MAX_LINKS: usize = 1 << 20;
 /// The number of pages in the scatter-gather list of an ETR: 256 MiB.

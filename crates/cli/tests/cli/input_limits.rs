@@ -44,6 +44,9 @@ const ROWS: &[(&str, &[Test])] = &[
         Input { make: devices, words: "info", code: 0, text: "more than 4096 devices, and the remaining ones were skipped" }]),
     ("files of trace data in all buffers", &[
         Input { make: files, words: "info", code: 0, text: "more than 65536 files of trace data, and the remaining ones were skipped" }]),
+    ("bytes of files of trace data that a capture names again", &[
+        Input { make: repeated, words: "decode --format none", code: 1, text: "named repeatedly have more bytes than all files" },
+        Named(HOSTILE, "fn files_that_are_named_repeatedly_are_bounded")]),
     ("links from sources to buffers", &[
         Input { make: links, words: "info", code: 0, text: "more than 1048576 links of sources to buffers" }]),
     ("files of program memory", &[
@@ -180,6 +183,17 @@ fn devices(folder: &Folder) -> PathBuf {
 fn files(folder: &Folder) -> PathBuf {
     let names = vec!["b"; 65_537].join(",");
     snapshot(folder, 1, CORE, &BUFFER.replace("file=b", &format!("file={names}")))
+}
+
+/// A buffer that names a file of 512 KiB as often as a capture may name files.
+fn repeated(folder: &Folder) -> PathBuf {
+    let names = vec!["b"; 65_536].join(",");
+    let device = "[device]\nname=E\nclass=trace_source\ntype=ITM\n";
+    let buffer = BUFFER.replace("file=b", &format!("file={names}"));
+    let buffer = buffer.replace("coresight", "source_data") + "[source_buffers]\nE=B\n";
+    let path = snapshot(folder, 1, device, &buffer);
+    put(folder, "b", &"\u{1}a".repeat(1 << 18));
+    path
 }
 
 fn links(folder: &Folder) -> PathBuf {
