@@ -17,6 +17,9 @@ pub const MAX_PARAMETERS: u64 = 1 << 20;
 pub const MAX_MEMORY: u64 = 4 << 30;
 /// The size in bytes of a recording of levels, of its unpacked samples, and of what the port sends.
 pub const MAX_LEVELS: u64 = 1 << 30;
+/// The unpacked samples of a recording, in bytes: of any file, and for each byte of the file in
+/// addition.
+pub(crate) const MAX_SAMPLES: (u64, u64) = (1 << 28, 64);
 /// The number of devices.
 pub const MAX_DEVICES: usize = 1 << 12;
 /// The number of files of program memory.

@@ -73,7 +73,8 @@ fn files_that_are_named_repeatedly_are_bounded() {
     let most = 2 + (2 * once + size) / size;
     let most_files = |times| capture(times).buffers[0].files.len();
     assert_eq!((most_files(most - 1), most_files(most + 9)), (most, most));
-    let notes = |times| capture(times).notes.iter().map(|note| note.to_string()).collect::<String>();
+    let notes =
+        |times| capture(times).notes.iter().map(|note| note.to_string()).collect::<String>();
     let want = "files of trace data that are named repeatedly have more bytes than all files";
     assert!(!notes(most - 1).contains(want) && notes(most).contains(want));
 }
