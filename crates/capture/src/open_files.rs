@@ -164,7 +164,8 @@ impl OpenFiles {
                 let bytes = self.trace_file(path)?;
                 if self.repeated > self.trace_bytes.saturating_add(MAX_REPEATED) {
                     return Err(format!(
-                        "files of trace data that are named repeatedly have more bytes than all files,                          and {MAX_REPEATED}"
+                        "files of trace data that are named repeatedly have more bytes than all \
+                         files, and {MAX_REPEATED}"
                     ));
                 }
                 Ok((bytes, None))

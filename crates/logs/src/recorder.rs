@@ -459,8 +459,8 @@ const CYCLES: u32 = 1 << 10;
 const MOST_WAITED: u64 = 1 << 26;
 
 impl Recorder {
-    /// Refuses a step with more cycles than the trace unit can be given at once, and steps with more
-    /// than it can be given together.
+    /// Refuses a step with more cycles than the trace unit can be given at once, and steps with
+    /// more than it can be given together.
     #[cold]
     fn check_cycles(&mut self, cycles: u32) {
         let protocol = self.recording.protocol;
