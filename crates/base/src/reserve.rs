@@ -39,6 +39,15 @@ impl Reserve {
         Reserve { full_at: 0, rate, depth: most * FULL / sources / rate, free }
     }
 
+    /// The same for a buffer of which a byte in a file stands for `unpacked` bytes: the free amount
+    /// of a byte and what the reserve fills by are parts of those of a stored byte.
+    #[must_use]
+    pub fn of_unpacked(self, unpacked: u64) -> Reserve {
+        let unpacked = unpacked.max(1);
+        let (full, rate) = (self.rate.saturating_mul(self.depth), (self.rate / unpacked).max(1));
+        Reserve { rate, depth: full / rate, free: self.free / unpacked, ..self }
+    }
+
     /// What a byte of a packet may cost without the reserve.
     #[inline]
     pub const fn free(&self) -> u64 {
@@ -124,6 +133,18 @@ mod tests {
         }
         // Each has some.
         assert!(Reserve::new(1, usize::MAX).rate > 0);
+    }
+
+    #[test]
+    fn unpacked_bytes_have_a_part_each() {
+        let reserve = Reserve::new(MAX_EXPANSION, 1).of_unpacked(16);
+        assert_eq!((reserve.free(), reserve.left(0)), (256, 1 << 28));
+        let mut spent = reserve;
+        spent.spend(0, 1 << 28);
+        assert_eq!((spent.left(0), spent.left(1)), (0, 256));
+        assert_eq!(reserve.of_unpacked(0), reserve);
+        let least = reserve.of_unpacked(u64::MAX);
+        assert_eq!((least.free(), least.rate, least.left(0)), (0, 1, 1 << 28));
     }
 
     #[test]

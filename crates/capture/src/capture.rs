@@ -91,6 +91,15 @@ impl Capture {
         notes.chain(exceeded).collect()
     }
 
+    /// How many bytes of trace a byte of the files of the capture stands for, rounded up: 1 unless
+    /// trace is compressed, or named repeatedly.
+    pub fn unpacked(&self) -> u64 {
+        let stored: u64 = self.stamps.iter().map(|stamp| stamp.len).sum();
+        let files = self.buffers.iter().flat_map(|buffer| &buffer.files);
+        let trace: u64 = files.map(|file| file.bytes.size()).sum();
+        if stored == 0 { 1 } else { trace.div_ceil(stored).max(1) }
+    }
+
     /// The number of losses of trace that the capture records of these of its buffers: a buffer was
     /// full, was overwritten, or stopped. Of all buffers, also the [`damage`](Self::damage) of the
     /// file.

@@ -17,12 +17,18 @@ pub const MAX_PARAMETERS: u64 = 1 << 20;
 pub const MAX_MEMORY: u64 = 4 << 30;
 /// The size in bytes of a recording of levels, of its unpacked samples, and of what the port sends.
 pub const MAX_LEVELS: u64 = 1 << 30;
+/// The unpacked samples of a recording, in bytes: of any file, and for each byte of the file in
+/// addition.
+pub(crate) const MAX_SAMPLES: (u64, u64) = (1 << 28, 64);
 /// The number of devices.
 pub const MAX_DEVICES: usize = 1 << 12;
 /// The number of files of program memory.
 pub const MAX_DUMPS: usize = 1 << 14;
 /// The number of files of trace data in all buffers.
 pub const MAX_FILES: usize = 1 << 16;
+/// The size in bytes of files of trace data that a capture names again, beyond the size of all
+/// files of trace data.
+pub const MAX_REPEATED: u64 = 1 << 18;
 /// The number of links from sources to buffers.
 pub const MAX_LINKS: usize = 1 << 20;
 /// The number of pages in the scatter-gather list of an ETR: 256 MiB.

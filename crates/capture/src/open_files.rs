@@ -13,7 +13,7 @@ use crate::Bytes;
 use crate::access::Access;
 use crate::files::{About, FileKind, Files, Opened};
 use crate::large_file::LargeFile;
-use crate::limits::{MAX_DESCRIPTION, MAX_DESCRIPTIONS, MAX_FILES, MAX_MEMORY};
+use crate::limits::{MAX_DESCRIPTION, MAX_DESCRIPTIONS, MAX_FILES, MAX_MEMORY, MAX_REPEATED};
 use crate::origin::shortened;
 use crate::pipe::Pipe;
 use crate::problem::Problem;
@@ -47,6 +47,10 @@ pub(crate) struct OpenFiles {
     memory: u64,
     /// The number of files of trace data.
     traces: usize,
+    /// The bytes of all files of trace data, each once; and those of files that the capture names
+    /// again.
+    trace_bytes: u64,
+    repeated: u64,
     /// The number of large files that are open.
     large: usize,
 }
@@ -156,7 +160,16 @@ impl OpenFiles {
             Ok(about) if about.kind == FileKind::Pipe => {
                 Err(format!("it is a named pipe, which is read with {PIPES} only"))
             }
-            _ => Ok((self.trace_file(path)?, None)),
+            _ => {
+                let bytes = self.trace_file(path)?;
+                if self.repeated > self.trace_bytes.saturating_add(MAX_REPEATED) {
+                    return Err(format!(
+                        "files of trace data that are named repeatedly have more bytes than all \
+                         files, and {MAX_REPEATED}"
+                    ));
+                }
+                Ok((bytes, None))
+            }
         }
     }
 
@@ -175,11 +188,19 @@ impl OpenFiles {
 
     /// The bytes of a regular file of trace data. Its size is not limited, as it is read in blocks.
     fn trace_file(&mut self, path: &Path) -> Result<Bytes, String> {
-        if let Some(bytes) = self.open.get(path) {
-            return Ok(bytes.clone());
+        if let Some(bytes) = self.open.get(path).cloned() {
+            self.repeated = self.repeated.saturating_add(bytes.size());
+            return Ok(bytes);
         }
         let (file, about) = open_regular(self.source(), path)?;
-        self.read(path, file, about)
+        if let Some(bytes) = about.identity().and_then(|id| self.same.get(&id)).cloned() {
+            self.repeated = self.repeated.saturating_add(bytes.size());
+            self.open.insert(path.to_owned(), bytes.clone());
+            return Ok(bytes);
+        }
+        let bytes = self.read(path, file, about)?;
+        self.trace_bytes = self.trace_bytes.saturating_add(bytes.size());
+        Ok(bytes)
     }
 
     /// The bytes of the file at `path`, which the user gave. It may be a pipe.

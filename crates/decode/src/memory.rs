@@ -18,6 +18,8 @@ pub struct Memory {
     shared: Option<Arc<Image>>,
     /// The memory of all sources, where there are dumps with conditions.
     spaces: Option<Arc<AddressSpaces>>,
+    /// How many bytes of trace a byte of the files of the capture stands for, rounded up.
+    unpacked: u64,
     /// Why dumps could not be used, one line each.
     pub problems: Vec<String>,
 }
@@ -27,13 +29,18 @@ impl Memory {
     pub fn new(capture: &Capture) -> Memory {
         let mut problems = Vec::new();
         let dumps: Vec<_> = capture.memory.iter().filter(|d| d.bytes.is_some()).collect();
-        let one = capture.one_memory();
+        let (one, unpacked) = (capture.one_memory(), capture.unpacked());
         if dumps.iter().any(|dump| !dump.when.is_always()) {
             let spaces = Arc::new(conditional(capture, &dumps, &mut problems));
-            return Memory { shared: None, spaces: one.then_some(spaces), problems };
+            return Memory { shared: None, spaces: one.then_some(spaces), unpacked, problems };
         }
         let image = Arc::new(image(capture, &dumps, &mut problems));
-        Memory { shared: one.then_some(image), spaces: None, problems }
+        Memory { shared: one.then_some(image), spaces: None, unpacked, problems }
+    }
+
+    /// How many bytes of trace a byte of the files of the capture stands for.
+    pub(crate) fn unpacked(&self) -> u64 {
+        self.unpacked
     }
 
     /// The memory of `source`, where there are dumps with conditions.

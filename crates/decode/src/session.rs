@@ -99,6 +99,7 @@ impl Session {
             max_expansion: options.max_expansion,
             ..CacheOptions::default()
         };
+        let unpacked = memory.unpacked();
         let mut programs = SourceMemories::default();
         let mut sources = Vec::new();
         for planned in &plan.sources {
@@ -113,6 +114,7 @@ impl Session {
                 planned.config.stream(),
                 program,
                 plan.sources.len(),
+                unpacked,
             ));
         }
         let ids = sources.iter().map(|source| usize::from(source.id) + 1).max().unwrap_or(0);

@@ -46,14 +46,16 @@ impl Source {
         self.memory
     }
 
-    /// `sources`: the number of sources of the session.
+    /// `sources`: the number of sources of the session. `unpacked`: how many bytes of trace a byte
+    /// of a file stands for.
     pub(crate) fn new(
         id: u16,
         stream: AnyStream,
         program: &mut SourceMemory,
         sources: usize,
+        unpacked: u64,
     ) -> Self {
-        let reserve = Reserve::new(program.cache.max_expansion(), sources);
+        let reserve = Reserve::new(program.cache.max_expansion(), sources).of_unpacked(unpacked);
         let (block, memory) = (frames::Source::new(id), program.cache.selection());
         Source {
             id,

@@ -91,6 +91,8 @@ pub struct Recorder {
     units: Vec<TracedCpu>,
     joiner: Joiner,
     framed: Vec<u8>,
+    /// Cycles beyond [`CYCLES`] of a step, of all steps.
+    waited: u64,
     errors: Option<RecordError>,
 }
 
@@ -125,6 +127,7 @@ impl Recorder {
             recording,
             units: Vec::new(),
             framed: Vec::new(),
+            waited: 0,
             errors: None,
         };
         recorder.check_names()?;
@@ -233,7 +236,7 @@ impl Recorder {
 
     /// Frames the new bytes of processor `cpu` into the buffer. `all` includes an odd nibble.
     fn frame(&mut self, cpu: usize, all: bool) {
-        let Recorder { recording, units, joiner, framed, errors } = self;
+        let Recorder { recording, units, joiner, framed, errors, .. } = self;
         let Some(source) = units.get_mut(cpu) else { return };
         if source.unit.nibbles() {
             // Two nibbles make a byte; the first is in bits \[3:0].
@@ -447,33 +450,46 @@ fn check_source(config: &AnyConfig, number: Option<u64>, n: usize) -> Result<(),
 
 /// Limit of the cycles in one step, for units that emit each cycle and for those that emit a byte
 /// for 8 cycles at most. It bounds the trace that a line of a log becomes.
-fn max_cycles(protocol: AnyProtocol) -> Option<u32> {
-    match protocol {
-        _ if protocol.has_own_port() => Some(1 << 24),
-        AnyProtocol::Etmv3 => Some(1 << 27),
-        _ => None,
-    }
-}
+const MOST_CYCLES: u32 = 1 << 24;
+
+/// The cycles of a step that do not count to those of all steps.
+const CYCLES: u32 = 1 << 10;
+
+/// Limit of the cycles beyond these in all steps. It bounds the trace that a log becomes.
+const MOST_WAITED: u64 = 1 << 26;
 
 impl Recorder {
-    /// Refuses a step with more cycles than the trace unit can be given at once.
+    /// Refuses a step with more cycles than the trace unit can be given at once, and steps with
+    /// more than it can be given together.
     #[cold]
     fn check_cycles(&mut self, cycles: u32) {
         let protocol = self.recording.protocol;
-        if let Some(most) = max_cycles(protocol).filter(|most| cycles > *most) {
-            self.errors.get_or_insert(RecordError::Invalid(format!(
-                "the log has {cycles} cycles in one step, and {} records each of them; at most \
-                 {most} are encoded",
-                protocol.about().title
-            )));
+        if !protocol.has_own_port() && protocol != AnyProtocol::Etmv3 {
+            return;
         }
+        self.waited += u64::from(cycles - CYCLES);
+        let (title, waited) = (protocol.about().title, self.waited);
+        let why = if cycles > MOST_CYCLES {
+            format!(
+                "the log has {cycles} cycles in one step, and {title} records each of them; at most \
+                 {MOST_CYCLES} are encoded"
+            )
+        } else if waited > MOST_WAITED {
+            format!(
+                "the log has {waited} cycles beyond {CYCLES} in a step, and {title} records each of \
+                 them; at most {MOST_WAITED} are encoded; divide the log"
+            )
+        } else {
+            return;
+        };
+        self.errors.get_or_insert(RecordError::Invalid(why));
     }
 }
 
 impl StepSink for Recorder {
     #[inline]
     fn step(&mut self, cpu: u16, step: &Step) {
-        if let Step::Cycles(cycles @ 0x100_0001..) = step {
+        if let Step::Cycles(cycles @ CYCLES..) = step {
             self.check_cycles(*cycles);
         }
         if self.errors.is_some() {
@@ -498,5 +514,39 @@ impl StepSink for Recorder {
         if source.fresh.len() >= limit {
             self.frame(cpu, false);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The error after this much waiting and steps of these cycles.
+    fn error(protocol: AnyProtocol, waited: u64, steps: &[u32]) -> Option<String> {
+        let mut recorder = Recorder::new(Recording {
+            protocol,
+            registers: Vec::new(),
+            texts: Vec::new(),
+            framing: Framing::Raw,
+            messages: false,
+            core: String::new(),
+            images: Vec::new(),
+        })
+        .unwrap();
+        recorder.waited = waited;
+        steps.iter().for_each(|cycles| recorder.step(0, &Step::Cycles(*cycles)));
+        recorder.errors.map(|error| error.to_string())
+    }
+
+    #[test]
+    fn cycles_of_all_steps_are_bounded() {
+        let want = "the log has 67108865 cycles beyond 1024 in a step, and";
+        for protocol in [AnyProtocol::Etmv1, AnyProtocol::Etmv2, AnyProtocol::Etmv3] {
+            let error = |steps: &[u32]| error(protocol, MOST_WAITED - 5, steps);
+            assert_eq!(error(&[1024, 1024, 1029, 7]), None, "{protocol:?}");
+            let found = error(&[1026, 1028]).unwrap();
+            assert!(found.contains(want), "{protocol:?}: {found}");
+        }
+        assert_eq!(error(AnyProtocol::Ete, MOST_WAITED, &[5000]), None);
     }
 }

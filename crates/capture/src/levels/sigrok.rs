@@ -8,7 +8,7 @@ use super::port::Port;
 use super::signals::Signals;
 use super::zip::Archive;
 use crate::Bytes;
-use crate::limits::MAX_LEVELS;
+use crate::limits::{MAX_LEVELS, MAX_SAMPLES};
 use crate::plain::line;
 
 /// The greatest size of `metadata`.
@@ -93,7 +93,9 @@ impl Recording<'_> {
         if packed > self.file.size() {
             return Err("members of the archive overlap".to_owned());
         }
-        let mut left = MAX_LEVELS;
+        let (always, each) = MAX_SAMPLES;
+        let most = self.file.size().saturating_mul(each).saturating_add(always).min(MAX_LEVELS);
+        let mut left = most;
         let mut samples = Vec::with_capacity(BLOCK + MAX_UNIT);
         for (_, member) in parts {
             let mut reader = self.archive.reader(member)?;
@@ -107,7 +109,7 @@ impl Recording<'_> {
                 }
                 left = left
                     .checked_sub(read as u64)
-                    .ok_or_else(|| format!("the samples have more than {MAX_LEVELS} bytes"))?;
+                    .ok_or_else(|| format!("the samples have more than {most} bytes; divide it"))?;
                 let whole = samples.len() / unit * unit;
                 samples.chunks_exact(*unit).try_for_each(&mut take)?;
                 samples.drain(..whole);

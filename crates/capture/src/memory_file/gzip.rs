@@ -8,8 +8,9 @@ use crate::Bytes;
 use crate::container::Container;
 use crate::dump::ELF;
 
-/// The greatest size in bytes of the contents.
-const LARGEST: u64 = 1 << 28;
+/// The greatest size in bytes of the contents: at most the first number, and the second one and the
+/// third one for each byte of the file.
+const LARGEST: (u64, u64, u64) = (1 << 28, 1 << 26, 8);
 
 /// The first bytes of a `perf.data` file in either byte order.
 const PERF: [&[u8]; 2] = [b"PERFILE2", b"2ELIFREP"];
@@ -26,10 +27,13 @@ pub(super) fn unpacked(file: &Bytes) -> Option<Result<Bytes, String>> {
 fn read(file: &Bytes) -> Result<Bytes, String> {
     let form = Container::Gzip;
     let mut bytes = Vec::new();
-    let read = MultiGzDecoder::new(file.reader()).take(LARGEST + 1).read_to_end(&mut bytes);
+    let (most, always, each) = LARGEST;
+    let largest = file.size().saturating_mul(each).saturating_add(always).min(most);
+    let read = MultiGzDecoder::new(file.reader()).take(largest + 1).read_to_end(&mut bytes);
     read.map_err(|error| format!("it is {form}, and damaged: {error}"))?;
-    if bytes.len() as u64 > LARGEST {
-        return Err(format!("it is {form}, whose contents have more than {LARGEST} bytes"));
+    if bytes.len() as u64 > largest {
+        let help = form.help();
+        return Err(format!("it is {form}, whose contents have more than {largest} bytes; {help}"));
     }
     let other = contents(&bytes);
     if let Some(other) = other {
@@ -87,6 +91,18 @@ mod tests {
         let whole = packed(&trace);
         let cut = Bytes::from(whole[..whole.len() / 2].to_vec());
         assert!(unpacked(&cut).unwrap().unwrap_err().contains("damaged"));
+    }
+
+    /// 64 MiB of zeros are read, and no more of so few bytes.
+    #[test]
+    fn contents_are_bounded_by_the_size_of_the_file() {
+        let zeros = vec![0; 1 << 26];
+        assert_eq!(unpacked(&packed(&zeros)).unwrap().unwrap().len(), zeros.len());
+        let many = packed(&vec![0; 1 << 27]);
+        let error = unpacked(&many).unwrap().unwrap_err();
+        let want =
+            format!("whose contents have more than {} bytes; unpack", (1 << 26) + 8 * many.len());
+        assert!(error.contains(&want), "{error}");
     }
 
     const TAR_AT: usize = 257;

@@ -8,7 +8,7 @@ use std::io::Read;
 use std::time::{Duration, Instant};
 
 use common::{Folder, base};
-use tracewright_capture::limits::{MAX_FILES, MAX_NOTES};
+use tracewright_capture::limits::{MAX_FILES, MAX_NOTES, MAX_REPEATED};
 use tracewright_capture::{Access, Problem, open, open_with};
 use tracewright_testing::processor_time;
 
@@ -51,9 +51,38 @@ fn a_buffer_of_many_files_is_read_without_recursion() {
     assert_eq!(error, want);
 }
 
+/// A file counts each time that it is named, by any of its paths.
+#[test]
+fn files_that_are_named_repeatedly_are_bounded() {
+    let folder = base(&[]);
+    let (once, size) = (MAX_REPEATED as usize, 1 << 14);
+    folder.put("large.bin", "t".repeat(once));
+    folder.put("small.bin", "t".repeat(size));
+    fs::hard_link(folder.0.join("small.bin"), folder.0.join("other.bin")).unwrap();
+    let capture = |times| {
+        let names = each(times, |out, n| {
+            *out += ["small.bin,", "./small.bin,", "other.bin,"][n % 3];
+        });
+        folder.put(
+            "trace.ini",
+            format!("[trace_buffers]\nbuffers=b\n[b]\nname=b\nfile=large.bin,{names}\n"),
+        );
+        open(&folder.0).unwrap()
+    };
+    // Both files, and what may be read again: their bytes and the limit.
+    let most = 2 + (2 * once + size) / size;
+    let most_files = |times| capture(times).buffers[0].files.len();
+    assert_eq!((most_files(most - 1), most_files(most + 9)), (most, most));
+    let notes =
+        |times| capture(times).notes.iter().map(|note| note.to_string()).collect::<String>();
+    let want = "files of trace data that are named repeatedly have more bytes than all files";
+    assert!(!notes(most - 1).contains(want) && notes(most).contains(want));
+}
+
 #[test]
 fn many_buffers_are_linked_in_linear_time() {
     let folder = base(&[]);
+    folder.put("trace.bin", "t");
     let half = 20_000;
     let names = each(half, |out, n| write!(out, "b{n},").unwrap());
     let sections = each(half, |out, n| write!(out, "[b{n}]\nfile=trace.bin\n").unwrap());

@@ -365,6 +365,17 @@ fn damaged_sessions() {
     }
 }
 
+/// A few bytes do not unpack to as many samples as a large file may have.
+#[test]
+fn unpacked_samples_are_bounded() {
+    let samples = vec![0; 290 << 20];
+    let about = "capturefile=l\nunitsize=64\nprobe1=TRACECLK\nprobe2=TRACECTL\nprobe3=TRACEDATA0\n";
+    let file = zip(&[("metadata", about.as_bytes()), ("l-1", &samples)], 8);
+    let error = read("bounded", &file, Sends::Bytes, &[]).unwrap_err();
+    let most = (1 << 28) + 64 * file.len();
+    assert!(error.contains(&format!("the samples have more than {most} bytes")), "{error}");
+}
+
 /// Samples that are not those that were written are not decoded.
 #[test]
 fn samples_have_a_checksum() {

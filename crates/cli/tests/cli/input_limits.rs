@@ -44,6 +44,9 @@ const ROWS: &[(&str, &[Test])] = &[
         Input { make: devices, words: "info", code: 0, text: "more than 4096 devices, and the remaining ones were skipped" }]),
     ("files of trace data in all buffers", &[
         Input { make: files, words: "info", code: 0, text: "more than 65536 files of trace data, and the remaining ones were skipped" }]),
+    ("bytes of files of trace data that a capture names again", &[
+        Input { make: repeated, words: "info", code: 0, text: "named repeatedly have more bytes than all files" },
+        Named(HOSTILE, "fn files_that_are_named_repeatedly_are_bounded")]),
     ("links from sources to buffers", &[
         Input { make: links, words: "info", code: 0, text: "more than 1048576 links of sources to buffers" }]),
     ("files of program memory", &[
@@ -58,15 +61,20 @@ const ROWS: &[(&str, &[Test])] = &[
         Named("capture/src/sink/tmc.rs", "fn pages_beyond_the_most")]),
     ("comparison of dumps that overlap", &[Named(HOSTILE, "fn dumps_that_overlap_are_compared_to_a_limit")]),
     ("a line of an execution log", &[Named("cli/tests/cli/hostile.rs", "fn a_log_line_has_a_limit")]),
-    ("cycles in one step of an execution log", &[Named("cli/tests/cli/hostile.rs", "fn the_cycles_of_an_instruction_have_a_limit")]),
+    ("cycles in one step of an execution log that is encoded for ETMv1, ETMv2 or ETMv3", &[
+        Named("cli/tests/cli/hostile.rs", "fn the_cycles_of_an_instruction_have_a_limit")]),
+    ("the same beyond 1,024 in a step, in all steps", &[
+        Named("logs/src/recorder.rs", "fn cycles_of_all_steps_are_bounded")]),
     ("a text file of port cycles", &[
         Input { make: repeats, words: "decode --protocol ETM1 --config ETMCR=0xc", code: 2, text: "expand to more than 16777216 cycles; correct N" }]),
     ("the lines of a text file of port cycles before its cycles", &[
         Input { make: head, words: "decode --protocol ETM1 --config ETMCR=0xc", code: 2, text: "there is no line `cycles`" }]),
-    ("a recording of levels (`--pins`): the file, its unpacked samples, what the port sends", &[
+    ("a recording of levels (`--pins`): the file, what the port sends", &[
         Input { make: levels, words: ETM3, code: 2, text: "it has 1073741825 bytes, more than the limit of 1073741824" }]),
-    ("a recording of SWO: the file, its unpacked samples; changes of the level", &[
+    ("a recording of SWO: the file; changes of the level", &[
         Input { make: swo, words: "itm", code: 2, text: "more than the limit of 1073741824" }]),
+    ("unpacked samples of a `.sr` file, of levels or SWO", &[
+        Named("capture/tests/integration/levels.rs", "fn unpacked_samples_are_bounded")]),
     ("a word of a Value Change Dump, the names of the scopes around a variable", &[
         Input { make: word, words: ETM3, code: 2, text: "a word has more than 4096 bytes" },
         Input { make: scopes, words: ETM3, code: 2, text: "names of scopes have more than 4096 bytes" }]),
@@ -96,6 +104,8 @@ const ROWS: &[(&str, &[Test])] = &[
         Named("image/src/debug_sections.rs", "the stated size of a compressed section is too large")]),
     ("a compressed module of the kernel: its size; memory for the dictionary of xz", &[
         Named("capture/src/perf/packed.rs", "fn files_that_unpack_to_too_much_are_refused")]),
+    ("a trace buffer compressed by gzip: its contents", &[
+        Named("capture/src/memory_file/gzip.rs", "fn contents_are_bounded_by_the_size_of_the_file")]),
     ("a trace buffer: as text; in records; bytes that are swapped", &[
         Input { make: long_text, words: "info", code: 2, text: "at most 67108864 are read" },
         Input { make: long_records, words: "info", code: 2, text: "with more than 268435456 bytes" },
@@ -180,6 +190,17 @@ fn devices(folder: &Folder) -> PathBuf {
 fn files(folder: &Folder) -> PathBuf {
     let names = vec!["b"; 65_537].join(",");
     snapshot(folder, 1, CORE, &BUFFER.replace("file=b", &format!("file={names}")))
+}
+
+/// A buffer that names a file of 64 KiB 4,000 times.
+fn repeated(folder: &Folder) -> PathBuf {
+    let names = vec!["b"; 4000].join(",");
+    let device = "[device]\nname=E\nclass=trace_source\ntype=ITM\n";
+    let buffer = BUFFER.replace("file=b", &format!("file={names}"));
+    let buffer = buffer.replace("coresight", "source_data") + "[source_buffers]\nE=B\n";
+    let path = snapshot(folder, 1, device, &buffer);
+    put(folder, "b", &"\u{1}a".repeat(1 << 15));
+    path
 }
 
 fn links(folder: &Folder) -> PathBuf {
