@@ -33,8 +33,8 @@ for setting, config in SETTINGS.items():
             continue
         packets = trace.table("packets", columns=["kind", "size"]).to_polars()
         executed = sum(row.instructions * row.times for row in trace.ranges())
-    bits = 8 * packets["size"].sum() / executed
+    bits = 8 * packets["size"].cast(pl.UInt64).sum() / executed
     print(f"{setting}: {executed} instructions, {bits:.3f} bits each")
-    kinds = packets.group_by("kind").agg(pl.col("size").sum())
+    kinds = packets.group_by("kind").agg(pl.col("size").cast(pl.UInt64).sum())
     for kind, size in kinds.sort("size", "kind", descending=[True, False]).head(4).iter_rows():
         print(f"    {8 * size / executed:.3f}  {kind}")

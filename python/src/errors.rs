@@ -2,9 +2,24 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
+use tracewright::base::Remedy;
 use tracewright::decode::Skipped;
 use tracewright::{DecodeError, OpenError, SearchError};
 use tracewright_columns::TableError;
+
+/// The text of a library, with arguments of the package where it names remedies.
+pub(crate) fn spelled(text: &str) -> String {
+    Remedy::spelled(text, |remedy| match remedy {
+        Remedy::Register => "config=".to_owned(),
+        Remedy::Id => "ids=".to_owned(),
+        Remedy::Image => "images=".to_owned(),
+        Remedy::Binary => "binaries=".to_owned(),
+        Remedy::Protocol | Remedy::Framing | Remedy::Core | Remedy::Symfs => {
+            format!("{}=", remedy.name())
+        }
+        other => format!("--{} of the command", other.name()),
+    })
+}
 
 /// An exception of `tracewright.errors`.
 fn exception<'py>(
@@ -24,14 +39,14 @@ fn exception<'py>(
 pub(crate) fn open(py: Python<'_>, error: &OpenError) -> PyErr {
     let origin = &error.origin;
     let path = origin.path.display().to_string();
-    let parts = (error.to_string(), path, origin.section.clone(), origin.key.clone());
+    let parts = (spelled(&error.to_string()), path, origin.section.clone(), origin.key.clone());
     exception(py, "OpenError", parts)
 }
 
 /// A trace that cannot be decoded.
 pub(crate) fn decode(py: Python<'_>, error: &DecodeError) -> PyErr {
     let messages =
-        |all: &[Skipped]| all.iter().map(|own| own.message.clone()).collect::<Vec<String>>();
+        |all: &[Skipped]| all.iter().map(|own| spelled(&own.message)).collect::<Vec<String>>();
     let left_out = match error {
         DecodeError::SourcesLeftOut(all) => messages(all),
         DecodeError::NothingToDecode { left_out, .. } => messages(left_out),
@@ -41,7 +56,7 @@ pub(crate) fn decode(py: Python<'_>, error: &DecodeError) -> PyErr {
         DecodeError::SourcesLeftOut(_) => {
             format!("{}; `partial=True` decodes the other sources", left_out.join("; "))
         }
-        other => other.to_string(),
+        other => spelled(&other.to_string()),
     };
     exception(py, "DecodeError", (text, left_out))
 }
@@ -51,7 +66,7 @@ pub(crate) fn table(py: Python<'_>, error: &TableError) -> PyErr {
     match error {
         TableError::Decode(error) => decode(py, error),
         TableError::Write(error) => pyo3::exceptions::PyOSError::new_err(error.to_string()),
-        other => exception(py, "TableError", (other.to_string(),)),
+        other => exception(py, "TableError", (spelled(&other.to_string()),)),
     }
 }
 
@@ -59,6 +74,6 @@ pub(crate) fn table(py: Python<'_>, error: &TableError) -> PyErr {
 pub(crate) fn search(py: Python<'_>, error: &SearchError) -> PyErr {
     match error {
         SearchError::Decode(error) => decode(py, error),
-        other => exception(py, "QueryError", (other.to_string(),)),
+        other => exception(py, "QueryError", (spelled(&other.to_string()),)),
     }
 }

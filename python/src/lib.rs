@@ -42,7 +42,7 @@ mod _tracewright {
     #[pymodule_export]
     use crate::results::{Coverage, Index, Profile};
     #[pymodule_export]
-    use crate::table::{Table, table_info};
+    use crate::table::{Batch, RecordBatches, Table, table_info};
     #[pymodule_export]
     use crate::trace::Trace;
     #[pymodule_export]

@@ -2,13 +2,15 @@
 
 use std::collections::HashMap;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use tracewright::decode::Jobs;
+use tracewright::capture::perf::{self, Search};
+use tracewright::capture::{Found, probe};
 use tracewright::decode::raw::{RawFraming, RawTrace, Unit};
+use tracewright::decode::{Jobs, Options};
 use tracewright::frames::Framing;
 use tracewright::{Files, ImageSource, Trace as Decoded};
 
@@ -53,6 +55,9 @@ struct How {
 
 impl How {
     fn apply(self, mut trace: Decoded) -> Decoded {
+        // Elements have the numbers that the command prints and takes.
+        let options = Options { split_source_ranges: false, ..trace.options().clone() };
+        trace.set_options(options);
         if self.partial {
             trace = trace.partial();
         }
@@ -79,20 +84,37 @@ fn opened(
         Ok(how.apply(trace))
     });
     let trace = made.map_err(|error| errors::open(py, &error))?;
-    let notes = trace.capture().notes.iter().map(ToString::to_string).collect();
+    let notes = trace.capture().notes.iter().map(|note| errors::spelled(&note.to_string()));
+    let notes = notes.collect();
     Ok(Trace::new(trace, notes))
 }
 
-/// Opens the capture at `path`.
+/// Opens the capture at `path`. The programs of a `perf.data` are searched for where the command
+/// does: in `binaries`, in the folder `symfs`, in the cache of perf and on this machine.
 #[pyfunction]
 pub fn open(
     py: Python<'_>,
     path: PathBuf,
     images: Vec<Image>,
+    symfs: Option<PathBuf>,
+    binaries: Vec<PathBuf>,
     partial: bool,
     jobs: Option<usize>,
 ) -> PyResult<Trace> {
-    opened(py, images, How { partial, jobs }, || tracewright::open(&path))
+    opened(py, images, How { partial, jobs }, || {
+        if !matches!(probe(&path)?, Found::Perf) {
+            return tracewright::open(&path);
+        }
+        let home = std::env::var_os("HOME").filter(|home| !home.is_empty());
+        let search = Search {
+            binaries,
+            symfs,
+            cache: home.map(|home| perf::cache_in(Path::new(&home))),
+            system: cfg!(unix).then(|| PathBuf::from("/")),
+            ..Search::default()
+        };
+        Ok(Decoded::new(perf::open(&path, &search)?))
+    })
 }
 
 /// Opens the capture at `path` among `files`, which are in memory.
@@ -168,6 +190,7 @@ pub fn open_raw(
     let images = sources(py, images)?;
     let done = py.detach(|| tracewright::open_raw(&path, raw, &images));
     let (trace, notes) = done.map_err(|error| errors::open(py, &error))?;
+    let notes = notes.iter().map(|note| errors::spelled(note)).collect();
     Ok(Trace::new(How { partial, jobs }.apply(trace), notes))
 }
 

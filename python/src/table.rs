@@ -4,8 +4,9 @@ use std::io::BufWriter;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use arrow_array::ffi::to_ffi;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_array::{Array, RecordBatch, RecordBatchReader, StructArray};
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{ArrowError, SchemaRef};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -43,8 +44,46 @@ impl Table {
         self.check(py)?;
         stream::begin(self.query.clone(), move |query, put| {
             let index = shared.index();
-            table.read(&shared.trace, query, index.as_deref(), put).map(drop)
+            let done = table.read(&shared.trace, query, index.as_deref(), put);
+            done.map(|tally| shared.add(&tally))
         })
+    }
+}
+
+/// Batches of rows, each for programs that have Arrow.
+#[pyclass(frozen, module = "tracewright._tracewright")]
+pub struct RecordBatches(Parts<RecordBatch>);
+
+#[pymethods]
+impl RecordBatches {
+    fn __iter__(own: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        own
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Batch>> {
+        Ok(self.0.next(py)?.map(Batch))
+    }
+}
+
+/// A batch of rows.
+#[pyclass(frozen, module = "tracewright._tracewright")]
+pub struct Batch(RecordBatch);
+
+#[pymethods]
+impl Batch {
+    /// The schema and the rows, for programs that have Arrow.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
+        let _ = requested_schema;
+        let rows = StructArray::from(self.0.clone());
+        let (array, schema) =
+            to_ffi(&rows.to_data()).map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+        let schema = PyCapsule::new_with_value(py, schema, c"arrow_schema")?;
+        Ok((schema, PyCapsule::new_with_value(py, array, c"arrow_array")?))
     }
 }
 
@@ -84,6 +123,12 @@ impl Table {
         self.schema.fields().iter().map(|field| field.name().clone()).collect()
     }
 
+    /// The type of each column in Arrow.
+    #[getter]
+    fn types(&self) -> Vec<String> {
+        self.schema.fields().iter().map(|field| field.data_type().to_string()).collect()
+    }
+
     /// The columns whose numbers people read in hexadecimal.
     #[getter]
     fn hexadecimal(&self) -> Vec<String> {
@@ -117,6 +162,11 @@ impl Table {
     /// Batches of rows, each row a tuple.
     fn batches(&self, py: Python<'_>) -> PyResult<Tuples> {
         Ok(Tuples { parts: self.begin(py)? })
+    }
+
+    /// Batches of rows, each for programs that have Arrow.
+    fn record_batches(&self, py: Python<'_>) -> PyResult<RecordBatches> {
+        Ok(RecordBatches(self.begin(py)?))
     }
 
     /// Writes the table to a file, and returns the number of its rows.

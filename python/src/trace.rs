@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tracewright::Trace as Decoded;
 use tracewright::capture::{Replacement, read_file};
+use tracewright::decode::Skipped;
 use tracewright::index::{self, Making};
 use tracewright_columns::{Query, Stop, table};
 
@@ -56,7 +57,8 @@ impl Trace {
     #[getter]
     fn missing(&self) -> Vec<(String, String, Vec<&'static str>)> {
         let left_out = self.shared.trace.left_out();
-        left_out.into_iter().map(|own| (own.name, own.message, own.missing)).collect()
+        let text = |own: &Skipped| errors::spelled(&own.message);
+        left_out.into_iter().map(|own| (own.name.clone(), text(&own), own.missing)).collect()
     }
 
     /// The sources: name, protocol, trace ID.
@@ -71,6 +73,12 @@ impl Trace {
     fn buffers(&self) -> Vec<(String, Option<u64>)> {
         let own = self.shared.trace.capture().buffers.iter();
         own.map(|buffer| (buffer.name.clone(), buffer.size())).collect()
+    }
+
+    /// The bytes of sources that were decoded so far for tables and elements.
+    #[getter]
+    fn decoded(&self) -> u64 {
+        self.shared.decoded()
     }
 
     /// The symbol of an address in the program of a source: `main+0x14`.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -14,6 +15,25 @@ ROOT = pathlib.Path(__file__).parents[2]
 CAPTURES = sorted((ROOT / "tests/captures").glob("*/capture"))
 
 
+def _beside() -> list[pathlib.Path]:
+    """The folders that may have the test data beside the repository."""
+    given = os.environ.get("TRACEWRIGHT_SHARED")
+    return [pathlib.Path(given)] if given else [ROOT / "../shared", ROOT / "../../shared"]
+
+
+def _small() -> list[pathlib.Path]:
+    """The captures of the repository, one with symbols and source lines, and those beside it whose
+    files are small."""
+    found = [*CAPTURES, ROOT / "crates/columns/tests/example"]
+    for root in _beside():
+        folders = sorted((root / "conformance/arm/snapshots").glob("*/"))
+        found += [f for f in folders if sum(p.stat().st_size for p in f.iterdir()) < 1 << 18]
+    return found
+
+
+SMALL = _small()
+
+
 @pytest.fixture(scope="session")
 def trace() -> tw.Trace:
     return tw.demo()
@@ -22,9 +42,7 @@ def trace() -> tw.Trace:
 def shared(name: str) -> pathlib.Path:
     """A file or folder of the test data beside the repository. Without it the test is skipped, or
     fails if `TRACEWRIGHT_REQUIRE_SHARED=1`."""
-    given = os.environ.get("TRACEWRIGHT_SHARED")
-    roots = [pathlib.Path(given)] if given else [ROOT / "../shared", ROOT / "../../shared"]
-    for root in roots:
+    for root in _beside():
         if (root / name).exists():
             return (root / name).resolve()
     if os.environ.get("TRACEWRIGHT_REQUIRE_SHARED") == "1":
@@ -32,13 +50,15 @@ def shared(name: str) -> pathlib.Path:
     pytest.skip(f"shared/{name} is missing")
 
 
-def command(*arguments: object) -> str:
-    """The output of the command of the package."""
+def command(*arguments: object, refused: str | None = None) -> str:
+    """The output of the command of the package; none where it refuses with a text like `refused`."""
     done = subprocess.run(
         [sys.executable, "-m", "tracewright", *map(str, arguments)],
         capture_output=True,
         text=True,
         check=False,
     )
+    if refused is not None and done.returncode == 2 and re.search(refused, done.stderr):
+        return ""
     assert done.returncode in (0, 1), done.stderr
     return done.stdout

@@ -87,3 +87,31 @@ def test_calls_are_those_of_functions(trace: tw.Trace, path: pathlib.Path) -> No
     assert own == want and len(own) > 100
     rows = {row.name: (row.instructions, row.calls) for row in trace.functions()}
     assert {name: row for name, row in rows.items() if name in want} == want
+
+
+def test_scan_decodes_a_part(trace: tw.Trace, tmp_path: pathlib.Path) -> None:
+    """What a lazy frame filters does not come from rows: most of the trace is not decoded."""
+    pl = pytest.importorskip("polars")
+    from tracewright.polars import scan
+
+    columns = ["element", "offset", "source", "address"]
+    whole = trace.table("ranges", columns=columns).to_polars()
+    size = trace.buffers[0].bytes
+    assert size == 1 << 20 and trace.decoded > 0.9 * size
+    indexed = tw.open(trace._made.args[0], partial=True, jobs=1)
+    indexed.index(tmp_path / "own.twx")
+    assert indexed.decoded == 0
+    most = whole["element"].max()
+    for predicate, part in (
+        (pl.col("offset").is_between(500_000, 510_000), 0.2),
+        ((pl.col("element") >= most // 2) & (pl.col("element") < most // 2 + 1000), 0.2),
+        (pl.col("address") < 0x1000, 0),
+        (pl.col("source") == "etm_0", 0),
+    ):
+        before = indexed.decoded
+        own = scan(indexed, "ranges").filter(predicate).select(columns).collect()
+        assert own.equals(whole.filter(predicate)), predicate
+        assert indexed.decoded - before <= part * size, predicate
+    before = indexed.decoded
+    assert scan(indexed, "ranges").select(columns).head(10).collect().equals(whole.head(10))
+    assert indexed.decoded - before < 0.5 * size

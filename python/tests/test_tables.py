@@ -6,6 +6,8 @@ import json
 import pathlib
 import pickle
 import re
+import subprocess
+import sys
 
 import pytest
 import tracewright as tw
@@ -193,12 +195,57 @@ def test_scan(trace: tw.Trace) -> None:
         assert frame.select("element", "address").collect().equals(want), predicate
     assert scan(trace, "ranges").head(3).collect().height == 3
     assert scan(trace, "ranges", limit=5).filter(pl.col("element") > 2).collect().equals(
-        trace.table("ranges").to_polars().head(5).filter(pl.col("element") > 2)
+        trace.table("ranges", columns=names).to_polars().head(5).filter(pl.col("element") > 2)
     )
     within = scan(trace, "ranges", function="main").filter(pl.col("address") < address).collect()
     assert within.equals(
-        trace.table("ranges", function="main").to_polars().filter(pl.col("address") < address)
+        trace.table("ranges", columns=names, function="main")
+        .to_polars()
+        .filter(pl.col("address") < address)
     )
+
+
+def test_scan_has_columns_on_request(trace: tw.Trace) -> None:
+    from tracewright.polars import scan
+
+    frame = scan(trace, "ranges")
+    assert frame.collect_schema().names() == all_columns("ranges")
+    own = frame.filter(polars.col("function") == "main").select("function").collect()
+    assert own["function"].unique().to_list() == ["main"]
+
+
+def test_scan_without_pyarrow(trace: tw.Trace) -> None:
+    script = (
+        "import sys\n"
+        "sys.modules['pyarrow'] = None\n"
+        "import tracewright as tw, polars as pl\n"
+        "from tracewright.polars import scan\n"
+        "trace = tw.demo()\n"
+        "frame = scan(trace, 'ranges', batch=100).filter(pl.col('taken')).select('address').collect()\n"
+        "print(frame.height, trace.table('ranges', batch=100).to_polars().height)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    taken = [row.taken for row in trace.table("ranges")]
+    assert done.stdout.split() == [str(sum(taken)), str(len(taken))], done.stderr
+
+
+def test_schema(trace: tw.Trace) -> None:
+    for name in DECODED:
+        schema = trace.table(name, columns=all_columns(name)).schema
+        assert schema == tw.tables()[name]
+    view = trace.table("ranges_view", columns=["address", "taken"]).schema
+    assert [column.type for column in view] == ["Utf8", "Boolean"]
+
+
+def test_single_names_and_addresses(trace: tw.Trace) -> None:
+    assert trace.table("ranges", columns="address", limit=1).columns == ["address"]
+    exceptions = list(trace.elements(kinds="exception"))
+    assert exceptions and exceptions == list(trace.elements(kinds=["exception"]))
+    address = trace.table("ranges", limit=1).rows()[0].address
+    own = trace.table("ranges", address=address).rows()
+    assert own and own == trace.table("ranges", address=(address, address + 1)).rows()
+    both = trace.table("ranges", address=[address, (address + 2, address + 4)]).rows()
+    assert both == trace.table("ranges", address=(address, address + 4)).rows()
 
 
 def test_rows(trace: tw.Trace) -> None:

@@ -12,7 +12,7 @@ import threading
 
 import pytest
 import tracewright as tw
-from conftest import CAPTURES, ROOT, command
+from conftest import CAPTURES, ROOT, command, shared
 
 
 def capture(name: str) -> pathlib.Path:
@@ -48,6 +48,39 @@ def test_errors(trace: tw.Trace, tmp_path: pathlib.Path) -> None:
     with pytest.raises(ValueError, match="no framing"):
         tw.open_raw(b"\0" * 64, framing="nothing")
     assert issubclass(tw.OpenError, tw.TracewrightError)
+
+
+def test_texts_name_arguments(tmp_path: pathlib.Path) -> None:
+    """What helps is an argument of the package, and no option of the command."""
+    (tmp_path / "trace.bin").write_bytes(b"xx")
+    for call in (lambda: tw.open_raw(b"xx"), lambda: tw.open(tmp_path / "trace.bin")):
+        with pytest.raises(tw.OpenError, match="protocol= .* config=") as caught:
+            call()
+        assert "<" not in str(caught.value) and "--" not in str(caught.value)
+
+
+def test_programs_of_perf(tmp_path: pathlib.Path) -> None:
+    folder = shared("captures/simpleperf-etm")
+    data, name = tmp_path / "perf.data", "/data/local/tmp/etm_test_loop"
+    data.write_bytes((folder / "perf_etm.data").read_bytes())
+
+    def found(trace: tw.Trace) -> bool:
+        return any(image.path == name and image.found for image in trace.table("images"))
+
+    lost = tw.open(data, partial=True)
+    assert not found(lost) and any("symfs=" in note for note in lost.notes)
+    program = tmp_path / "root" / name[1:]
+    program.parent.mkdir(parents=True)
+    program.write_bytes((folder / "etm_test_loop").read_bytes())
+    for own in (
+        tw.open(data, partial=True, symfs=tmp_path / "root"),
+        tw.open(data, partial=True, binaries=[program]),
+    ):
+        assert found(own) and found(pickle.loads(pickle.dumps(own)))
+        assert sum(row.instructions for row in own.functions()) > 0
+        assert "<html" in own.report().html
+    with pytest.raises(tw.OpenError, match="nowhere"):
+        tw.open(data, symfs=tmp_path / "nowhere")
 
 
 def test_pickles(trace: tw.Trace) -> None:

@@ -18,21 +18,30 @@ def open(
     path: Path,
     *,
     images: Sequence[Image] = (),
+    symfs: Path | None = None,
+    binaries: Sequence[Path] = (),
     partial: bool = False,
     jobs: int | None = None,
 ) -> Trace:
     """Opens a capture: an Arm snapshot, a folder with a `capture.toml`, a `perf.data`.
 
-    `images` are program files, `FILE` or `FILE@ADDRESS`, or the bytes of one. With `partial`, the
-    sources that can be decoded are, even if others cannot. `jobs` is the number of threads: one
-    for each processor otherwise.
+    `images` are program files, `FILE` or `FILE@ADDRESS`, or the bytes of one. The programs of a
+    `perf.data` are found on this machine and in the cache of perf; those of another machine in the
+    folder `symfs`, which has its files at their paths, or among the files `binaries`. With
+    `partial`, the sources that can be decoded are, even if others cannot. `jobs` is the number of
+    threads: one for each processor otherwise.
 
     Raises `OpenError` where a file cannot be read.
     """
     own = os.fspath(path)
-    files = _images(images)
-    inner = _tracewright.open(own, files, partial, jobs)
-    options = {"images": files, "partial": partial, "jobs": jobs}
+    files, programs = _images(images), [os.path.abspath(own) for own in binaries]
+    folder = None if symfs is None else os.path.abspath(symfs)
+    for name in [*programs, *([] if folder is None else [folder])]:
+        if not os.path.exists(name):
+            raise OpenError(f"{name}: there is no such file or folder", name)
+    inner = _tracewright.open(own, files, folder, programs, partial, jobs)
+    options: dict[str, Any] = {"images": files, "symfs": folder, "binaries": programs}
+    options |= {"partial": partial, "jobs": jobs}
     return Trace(inner, Made("open", (os.path.abspath(own),), options))
 
 

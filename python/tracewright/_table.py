@@ -77,6 +77,18 @@ class Table:
         """The names of its columns."""
         return self._inner.columns
 
+    @property
+    def schema(self) -> list[Column]:
+        """Its columns, with types and descriptions.
+
+        >>> import tracewright as tw
+        >>> [(own.name, own.type) for own in tw.demo().table("ranges", columns="address").schema]
+        [('address', 'UInt64')]
+        """
+        known = {own.name: own for own in tables()[self.name.removesuffix("_view")]}
+        types = zip(self.columns, self._inner.types)
+        return [known[name]._replace(type=type_) for name, type_ in types]
+
     def __arrow_c_schema__(self) -> object:
         """The schema, for programs that know the Arrow PyCapsule interface."""
         return self._inner.__arrow_c_schema__()
@@ -112,7 +124,9 @@ class Table:
             import polars
         except ImportError:
             raise _needs("polars", "polars") from None
-        return polars.DataFrame(self)
+        # One batch after another, as for pyarrow.
+        frames = [polars.DataFrame(batch) for batch in self._inner.record_batches()]
+        return polars.concat(frames) if frames else polars.DataFrame(self)
 
     def to_pandas(self) -> pandas.DataFrame:
         """The rows as a data frame of pandas, with the types of Arrow: numbers of 64 bits stay

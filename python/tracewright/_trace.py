@@ -117,6 +117,12 @@ class Trace:
         """What was odd in the files, or was assumed."""
         return self._inner.notes
 
+    @property
+    def decoded(self) -> int:
+        """The bytes of sources that were decoded so far for elements and tables that were read to
+        their end: what a selection, an index or a lazy frame of polars spared is not among them."""
+        return self._inner.decoded
+
     def symbol(self, source: int, address: int) -> str | None:
         """The symbol of an address in the program of the source with this number among `sources`:
         `main+0x14`."""
@@ -125,10 +131,10 @@ class Trace:
     def elements(
         self,
         *,
-        kinds: Iterable[str] | None = None,
+        kinds: str | Iterable[str] | None = None,
         functions: bool = False,
         function: str | Sequence[str] | None = None,
-        address: Span | Sequence[Span] | None = None,
+        address: int | Span | Sequence[int | Span] | None = None,
         source: str | Sequence[str] | None = None,
         buffers: Sequence[int] | None = None,
         offset: Span | None = None,
@@ -145,7 +151,7 @@ class Trace:
         `TableError` where a source, a function or a kind is not there.
         """
         selections = _selections(
-            kinds=None if kinds is None else list(kinds),
+            kinds=_listed(kinds),
             function=function,
             address=address,
             source=source,
@@ -177,16 +183,16 @@ class Trace:
         self,
         name: str,
         *,
-        columns: Sequence[str] | None = None,
+        columns: str | Sequence[str] | None = None,
         offset: Span | None = None,
         time: Span | None = None,
         element: Span | None = None,
         instruction: Span | None = None,
-        address: Span | Sequence[Span] | None = None,
+        address: int | Span | Sequence[int | Span] | None = None,
         function: str | Sequence[str] | None = None,
         source: str | Sequence[str] | None = None,
         buffers: Sequence[int] | None = None,
-        kinds: Sequence[str] | None = None,
+        kinds: str | Sequence[str] | None = None,
         limit: int | None = None,
         signed: bool = False,
         batch: int | None = None,
@@ -206,7 +212,7 @@ class Trace:
         True
         """
         selections = _selections(
-            columns=None if columns is None else list(columns),
+            columns=_listed(columns),
             offset=offset,
             time=time,
             element=element,
@@ -215,7 +221,7 @@ class Trace:
             function=function,
             source=source,
             buffers=buffers,
-            kinds=None if kinds is None else list(kinds),
+            kinds=_listed(kinds),
             limit=limit,
             signed=signed,
             batch=batch,
@@ -323,11 +329,14 @@ class Trace:
                 path.write_bytes(image)
                 image = str(path)
             arguments += ["--image", image]
-        named = (("protocol", "--protocol"), ("config", "--config"), ("ids", "--id"))
+        named = (
+            *(("protocol", "--protocol"), ("config", "--config"), ("ids", "--id")),
+            ("binaries", "--binary"),
+        )
         for key, option in named:
             for value in made.options.get(key, []):
                 arguments += [option, str(value)]
-        for key in ("framing", "core"):
+        for key in ("framing", "core", "symfs"):
             if made.options.get(key) is not None:
                 arguments += [f"--{key}", made.options[key]]
         return arguments
@@ -370,23 +379,30 @@ def _written(files: dict[str, bytes], folder: pathlib.Path) -> pathlib.Path:
     return folder
 
 
+def _listed(names: Iterable[str] | None) -> list[str] | None:
+    """A list of names: a single name is one, too."""
+    return [names] if isinstance(names, str) else None if names is None else list(names)
+
+
 def _selections(**given: Any) -> dict[str, Any]:
     """Selections as the module takes them: lists where one may be given, and pairs of numbers."""
     own = {name: value for name, value in given.items() if value is not None}
     for name in ("function", "source"):
         if isinstance(own.get(name), str):
             own[name] = [own[name]]
-    address = own.get("address")
-    if isinstance(address, slice) or (
-        isinstance(address, tuple) and not isinstance(address[0], (tuple, slice))
-    ):
-        own["address"] = [address]
     if "address" in own:
-        own["address"] = [_pair("address", span) for span in own["address"]]
+        own["address"] = _spans("address", own["address"])
     for name in ("offset", "time", "element", "instruction"):
         if name in own:
             own[name] = _pair(name, own[name])
     return own
+
+
+def _spans(name: str, given: Any) -> list[tuple[int | None, int | None]]:
+    """One span, or several. A number is the span of itself."""
+    is_pair = isinstance(given, tuple) and not isinstance(next(iter(given), None), (tuple, slice))
+    spans = [given] if is_pair or isinstance(given, (slice, int)) else given
+    return [(own, own + 1) if isinstance(own, int) else _pair(name, own) for own in spans]
 
 
 def _pair(name: str, span: Any) -> tuple[int | None, int | None]:

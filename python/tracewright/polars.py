@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Iterator
 
+from ._table import tables
 from ._trace import Trace
 from .errors import TableError
 
@@ -23,8 +24,8 @@ _MOST = 2**64 - 1
 
 
 def scan(trace: Trace, name: str, **selections: Any) -> polars.LazyFrame:
-    """A table as a lazy frame. `selections` are those of `Trace.table`, and hold beside those of
-    the query.
+    """A table as a lazy frame with all columns, also those on request: only those that the query
+    uses are made. `selections` are those of `Trace.table`, and hold beside those of the query.
 
     >>> import tracewright as tw
     >>> import polars as pl
@@ -35,6 +36,9 @@ def scan(trace: Trace, name: str, **selections: Any) -> polars.LazyFrame:
     import polars as pl
     from polars.io.plugins import register_io_source
 
+    if selections.get("columns") is None:
+        known = tables()[name.removesuffix("_view")]
+        selections = {**selections, "columns": [column.name for column in known]}
     table = trace.table(name, **selections)
     schema = pl.DataFrame(trace.table(name, **{**selections, "limit": 0})).schema
 
@@ -86,12 +90,7 @@ def _frames(trace: Trace, name: str, selections: dict[str, Any]) -> Iterator[pol
     """Frames of a few batches each: a table may be larger than memory."""
     import polars as pl
 
-    try:
-        import pyarrow as pa
-    except ImportError:
-        yield pl.DataFrame(trace.table(name, **selections))
-        return
-    for batch in pa.RecordBatchReader.from_stream(trace.table(name, **selections)):
+    for batch in trace.table(name, **selections)._inner.record_batches():
         yield pl.DataFrame(batch)
 
 

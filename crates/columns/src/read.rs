@@ -20,6 +20,9 @@ const BLOCKS: usize = 1 << 14;
 /// Output of this many bytes is passed on.
 const OUTPUT: usize = 1 << 20;
 
+/// Segments between two runs that are decoded, as it takes as long to begin anew.
+const BETWEEN: usize = 4;
+
 /// What is known where decoding begins.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Begin {
@@ -40,26 +43,57 @@ pub(crate) trait Receive<O> {
     fn output(&mut self, output: O) -> bool;
 }
 
+/// The executed code that is selected: what else is in a buffer does not matter. The default is
+/// everything.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Code {
+    /// The addresses of instructions.
+    pub(crate) ranges: Option<Vec<Range<u64>>>,
+    /// By source of the buffer: whether it is selected.
+    pub(crate) sources: Option<Vec<bool>>,
+}
+
+impl Code {
+    fn is_all(&self) -> bool {
+        self.ranges.is_none() && self.sources.is_none()
+    }
+}
+
 /// Decodes a buffer, in which the window of `query` is selected. The receiver may get what is
 /// outside of the window, too.
 pub(crate) fn buffer<L: Listener + Fork + Send>(
     trace: &Trace,
     plan: &Plan,
-    (query, index): (&Query, Option<&Index>),
+    part: (&Query, Option<&Index>),
     listener: L,
     receive: &mut dyn Receive<L::Output>,
 ) -> Result<Tally, TableError> {
-    let window = &query.window;
+    buffer_code(trace, plan, part, &Code::default(), listener, receive)
+}
+
+/// As [`buffer`]; with an index, what has none of `code` may be left out.
+pub(crate) fn buffer_code<L: Listener + Fork + Send>(
+    trace: &Trace,
+    plan: &Plan,
+    (query, index): (&Query, Option<&Index>),
+    code: &Code,
+    listener: L,
+    receive: &mut dyn Receive<L::Output>,
+) -> Result<Tally, TableError> {
     let Some(buffer) = trace.capture().buffers.get(plan.buffer) else {
         return Ok(Tally::default());
     };
     let failed = |error| DecodeError::Read { buffer: buffer.name.clone(), error };
     let mut session = trace.session(plan)?;
-    let own = |index: &&IndexedBuffer| index.name() == buffer.name;
-    let index = index.and_then(|index| index.buffers().iter().find(own));
-    if let Some(index) = index.filter(|index| !window.is_all() && index.damage().is_none()) {
-        let found = part(&mut session, buffer, (query, index), listener, receive);
-        return found.map_err(|error| failed(error).into());
+    let part = index.filter(|_| !(query.window.is_all() && code.is_all())).and_then(|index| {
+        let own = index.buffers().iter().find(|own| own.number() == plan.buffer)?;
+        let runs = runs((index, own), &query.window, code)?;
+        // Damage is found where summaries of segments are read.
+        own.damage().is_none().then_some((own, runs))
+    });
+    if let Some((index, runs)) = part {
+        let mut part = Part { session: &mut session, buffer, query, index };
+        return part.read(&runs, listener, receive).map_err(|error| failed(error).into());
     }
     receive.begin(Begin::default(), &session);
     let mut tally = Tally::default();
@@ -73,72 +107,154 @@ pub(crate) fn buffer<L: Listener + Fork + Send>(
     Ok(tally)
 }
 
-/// Decodes the segments that may have something inside of `window`.
-fn part<L: Listener + Fork>(
-    session: &mut Session,
-    buffer: &tracewright::capture::Buffer,
-    (query, index): (&Query, &IndexedBuffer),
-    mut listener: L,
-    receive: &mut dyn Receive<L::Output>,
-) -> io::Result<Tally> {
-    let mut tally = Tally::default();
-    let segments = touched(&query.window, index);
-    let (first, end) = match (segments, index.is_complete()) {
+/// A part of a buffer that an index makes accessible.
+struct Part<'a> {
+    session: &'a mut Session,
+    buffer: &'a tracewright::capture::Buffer,
+    query: &'a Query,
+    index: &'a IndexedBuffer,
+}
+
+impl Part<'_> {
+    /// Decodes runs of segments.
+    fn read<L: Listener + Fork>(
+        &mut self,
+        runs: &[Range<usize>],
+        listener: L,
+        receive: &mut dyn Receive<L::Output>,
+    ) -> io::Result<Tally> {
+        let mut tally = Tally::default();
+        self.session.reserve_blocks(BLOCKS);
+        let blank = self.session.state().clone();
+        if runs.is_empty() {
+            receive.begin(Begin::default(), self.session);
+        }
+        for run in runs {
+            self.session.resume(blank.clone());
+            if !self.run(run, listener.fork(), receive, &mut tally)? {
+                break;
+            }
+        }
+        Ok(tally)
+    }
+
+    /// Decodes a run of segments. Returns whether more is wanted.
+    fn run<L: Listener + Fork>(
+        &mut self,
+        run: &Range<usize>,
+        mut listener: L,
+        receive: &mut dyn Receive<L::Output>,
+        tally: &mut Tally,
+    ) -> io::Result<bool> {
+        let Part { session, buffer, query, index } = self;
+        let mut position = Position::default();
+        if run.start > 0 {
+            let start = index.seek(session, buffer, run.start, &mut Nothing)?;
+            session.resume(start.state);
+            position = start.position;
+        }
+        let contexts: Vec<_> = position.contexts.iter().map(|own| own.map(|(_, c)| c)).collect();
+        for (n, context) in contexts.iter().enumerate() {
+            if let Some((_, selection)) = session.selected(n) {
+                listener.event(&Event::Select { source: n, selection });
+            }
+            if let Some(context) = context {
+                listener.element(n, 0, Element::Context(*context));
+            }
+        }
+        drop(listener.take());
+        let Position { elements, instructions, times, .. } = position;
+        receive.begin(Begin { elements, instructions, times, contexts }, session);
         // The last segment ends with the buffer.
-        (Some((first, last)), true) if last + 1 < index.len() => (first, index.begin(last + 1)),
-        (Some((first, _)), true) => (first, None),
-        (Some((first, _)), false) => (first, None),
-        (None, true) => {
-            receive.begin(Begin::default(), session);
-            return Ok(tally);
+        let end = if run.end < index.len() { index.begin(run.end) } else { None };
+        let end = end.unwrap_or(u64::MAX);
+        let mut at = session.state().at();
+        let (mut reader, mut space) = (from(buffer, at), vec![0; STEP as usize]);
+        let mut both = (listener, Merging(Tally::default()));
+        while at < end && !query.stop.is_set() {
+            let len = (STEP - at % STEP).min(end - at) as usize;
+            let bytes = fill(&mut *reader, space.get_mut(..len).unwrap_or_default())?;
+            if bytes.is_empty() {
+                session.finish(&mut both);
+                break;
+            }
+            session.feed(bytes, &mut both);
+            at += bytes.len() as u64;
+            if both.0.weight() >= OUTPUT {
+                let (output, counts) = both.take();
+                tally.merge(counts);
+                if !receive.output(output) {
+                    return Ok(false);
+                }
+            }
         }
-        (None, false) => (index.len(), None),
-    };
-    let mut position = Position::default();
-    session.reserve_blocks(BLOCKS);
-    if first > 0 {
-        let start = index.seek(session, buffer, first, &mut Nothing)?;
-        session.resume(start.state);
-        position = start.position;
-    }
-    let contexts: Vec<_> = position.contexts.iter().map(|own| own.map(|(_, c)| c)).collect();
-    for (n, context) in contexts.iter().enumerate() {
-        if let Some((_, selection)) = session.selected(n) {
-            listener.event(&Event::Select { source: n, selection });
-        }
-        if let Some(context) = context {
-            listener.element(n, 0, Element::Context(*context));
-        }
-    }
-    drop(listener.take());
-    let Position { elements, instructions, times, .. } = position;
-    receive.begin(Begin { elements, instructions, times, contexts }, session);
-    let end = end.unwrap_or(u64::MAX);
-    let mut at = session.state().at();
-    let (mut reader, mut space) = (from(buffer, at), vec![0; STEP as usize]);
-    let mut both = (listener, Merging(Tally::default()));
-    let mut wanted = true;
-    while wanted && at < end && !query.stop.is_set() {
-        let len = (STEP - at % STEP).min(end - at) as usize;
-        let bytes = fill(&mut *reader, space.get_mut(..len).unwrap_or_default())?;
-        if bytes.is_empty() {
-            session.finish(&mut both);
-            break;
-        }
-        session.feed(bytes, &mut both);
-        at += bytes.len() as u64;
-        if both.0.weight() >= OUTPUT {
-            let (output, counts) = both.take();
-            tally.merge(counts);
-            wanted = receive.output(output);
-        }
-    }
-    if wanted {
         let (output, counts) = both.take();
         tally.merge(counts);
-        receive.output(output);
+        Ok(receive.output(output))
     }
-    Ok(tally)
+}
+
+/// The segments that may have something inside of `window` and of `code`, as runs. `None` where the
+/// details of the index are damaged.
+fn runs(
+    (index, own): (&Index, &IndexedBuffer),
+    window: &Window,
+    code: &Code,
+) -> Option<Vec<Range<usize>>> {
+    let (first, last) = match touched(window, own) {
+        Some((first, last)) => (first, last + 1),
+        None => (own.len(), own.len()),
+    };
+    let mut segments: Vec<usize> = (first..last).collect();
+    if !code.is_all() {
+        let has = with_code((index, own), first..last, code)?;
+        segments.retain(|n| has.get(n - first).copied().unwrap_or(true));
+    }
+    // What an index does not cover is decoded.
+    segments.extend((!own.is_complete()).then_some(own.len()));
+    let mut runs: Vec<Range<usize>> = Vec::new();
+    for n in segments {
+        match runs.last_mut() {
+            Some(run) if n <= run.end + BETWEEN => run.end = n + 1,
+            _ => runs.push(n..n + 1),
+        }
+    }
+    Some(runs)
+}
+
+/// Of each segment of a range: whether it may have executed `code`. `None` where that is damaged.
+fn with_code(
+    (index, own): (&Index, &IndexedBuffer),
+    range: Range<usize>,
+    code: &Code,
+) -> Option<Vec<bool>> {
+    let mut has = vec![true; range.len()];
+    if let Some(ranges) = &code.ranges {
+        // The lines of consecutive segments may be with the first of them.
+        let first = own.joined_in(range.start);
+        let mut lines = vec![false; range.end - first];
+        let read = index.lines(own, first..range.end, |n, line, count| {
+            let start = line.saturating_mul(64);
+            let end = start.saturating_add(count.saturating_mul(64));
+            if ranges.iter().any(|own| own.start < end && start < own.end)
+                && let Some(lines) = lines.get_mut(n - first)
+            {
+                *lines = true;
+            }
+        });
+        read.ok()?;
+        for (n, has) in range.clone().zip(&mut has) {
+            *has = lines.get(own.joined_in(n) - first).copied().unwrap_or(true);
+        }
+    }
+    if let Some(sources) = &code.sources {
+        for (n, has) in range.zip(&mut has) {
+            let streams = own.segment(n).map(|segment| &segment.streams);
+            let selected = |source: u16| sources.get(usize::from(source)).copied().unwrap_or(true);
+            *has &= streams.is_none_or(|all| all.iter().any(|stream| selected(stream.source)));
+        }
+    }
+    Some(has)
 }
 
 /// The first and the last segment that may have something inside of `window`; `None` where none

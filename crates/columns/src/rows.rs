@@ -194,6 +194,9 @@ pub(crate) fn code_address(element: &Element) -> Option<u64> {
 pub(crate) struct Wanted {
     pub(crate) functions: bool,
     pub(crate) lines: bool,
+    /// Executed ranges are the only elements that matter: a part of the trace that has none of the
+    /// selected code need not be decoded.
+    pub(crate) only_ranges: bool,
 }
 
 /// The code that a query selects in a source.
@@ -278,6 +281,21 @@ impl Selection {
             return Err(TableError::NoKind(kind.clone()));
         }
         Ok(Selection { window: query.window.clone(), sources, kinds: query.kinds.clone() })
+    }
+
+    /// The executed code that is selected of `count` sources from number `first` on.
+    pub(crate) fn code(&self, first: usize, count: usize) -> read::Code {
+        let own = self.sources.iter().skip(first).take(count);
+        let sources: Vec<bool> = own.clone().map(|(selected, _)| *selected).collect();
+        let ranges = own.filter(|(selected, _)| *selected).try_fold(Vec::new(), |mut all, own| {
+            match &own.1 {
+                Code::Ranges(ranges) => all.extend(ranges.iter().cloned()),
+                Code::All | Code::Names(..) => return None,
+            }
+            Some(all)
+        });
+        let sources = (!sources.iter().all(|selected| *selected)).then_some(sources);
+        read::Code { ranges, sources }
     }
 
     /// Whether a place is inside, where these many instructions follow it.
@@ -529,7 +547,12 @@ pub(crate) fn read(
                 wants_more: true,
             };
             let part = (query, index);
-            tally.merge(read::buffer(trace, plan, part, Events::default(), &mut buffer)?);
+            let code = match wanted.only_ranges {
+                true => selection.code(first, plan.sources.len()),
+                false => read::Code::default(),
+            };
+            let events = Events::default();
+            tally.merge(read::buffer_code(trace, plan, part, &code, events, &mut buffer)?);
             if !rows.end(shared) {
                 break;
             }
@@ -612,6 +635,6 @@ pub fn elements(
 ) -> Result<Tally, TableError> {
     let left = query.limit.unwrap_or(u64::MAX);
     let mut collected = Collected { rows: Vec::new(), most: query.batch_rows(), left, take };
-    let wanted = Wanted { functions, lines: false };
+    let wanted = Wanted { functions, ..Wanted::default() };
     read(trace, query, index, wanted, &mut Shared::new(trace), &mut collected)
 }

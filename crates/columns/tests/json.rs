@@ -69,6 +69,8 @@ const TABLES: &[(&str, &[&str], Mapping)] = &[
             ("address", "address", Hex),
             ("len", "len", Same),
             ("text", "text", Same),
+            ("el", "el", Same),
+            ("security", "security", Same),
         ],
     ),
     (

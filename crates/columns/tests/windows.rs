@@ -11,7 +11,7 @@ use tracewright::decode::Jobs;
 use tracewright::index::{Index, Making, Shape, Window};
 use tracewright::{Trace, VisitFrames};
 use tracewright_columns::{Query, TableError, files, table, tables};
-use tracewright_testing::Random;
+use tracewright_testing::{Random, short_or_long};
 
 use common::{Row, all_columns, captures, open, rows};
 
@@ -124,6 +124,72 @@ fn parts_are_the_whole() {
             let cuts = [0, middle, u64::MAX];
             let own = parts("instructions", &trace, "instruction", &cuts, index);
             assert!(own == all, "{} {} {}", path.display(), own.len(), all.len());
+        }
+    }
+}
+
+/// The bytes of sources that were decoded for a query.
+fn decoded(name: &str, trace: &Trace, query: &Query, index: Option<&Index>) -> u64 {
+    let tally = table(name).expect("a table").read(trace, query, index, &mut |_| true);
+    tally.expect("rows").sources.iter().map(|counts| counts.bytes()).sum()
+}
+
+/// With an index, code and sources select the same rows.
+#[test]
+fn an_index_does_not_change_what_code_selects() {
+    let mut random = Random::new(56);
+    for path in captures().iter().step_by(short_or_long(3, 1)) {
+        let Some(trace) = open(path) else { continue };
+        let index = index(&trace);
+        let all = rows("ranges", &trace, &Query::default(), None);
+        if all.is_empty() {
+            continue;
+        }
+        let end = all.iter().map(|row| number(row, "offset")).max().unwrap_or(0);
+        let from = random.below(end + 1);
+        let offset = Some(from..from.saturating_add(end / 2));
+        let part = Window { offset, ..Window::default() };
+        let mut queries = Vec::new();
+        for window in [Window::default(), part] {
+            let address = number(&all[random.index(all.len())], "address");
+            let addresses = vec![Range { start: address, end: address + 1 }];
+            queries.push(Query { addresses, window, ..Query::default() });
+        }
+        for source in trace.sources() {
+            queries.push(Query { sources: vec![source.name.clone()], ..Query::default() });
+        }
+        for (name, query) in ["ranges", "instructions"]
+            .iter()
+            .flat_map(|name| queries.iter().map(move |query| (*name, query)))
+        {
+            let own = rows(name, &trace, query, Some(&index));
+            assert!(own == rows(name, &trace, query, None), "{} {query:?}", path.display());
+        }
+    }
+}
+
+/// With an index, what has none of the selected code, or of the selected source, is not decoded.
+#[test]
+fn an_index_leaves_out_what_has_not_the_code() {
+    let snapshot = "conformance/arm/snapshots/bugfix-exact-match";
+    let Some(path) = tracewright_testing::shared(snapshot) else { return };
+    let trace = open(&path).expect("a capture");
+    let index = index(&trace);
+    let of = |addresses: Range<u64>| Query { addresses: vec![addresses], ..Query::default() };
+    let from = |source: &str| Query { sources: vec![source.to_owned()], ..Query::default() };
+    for name in ["ranges", "instructions"] {
+        // One of six trace units traced.
+        for (query, some) in [
+            (of(0..1 << 20), false),
+            (of(0x4e_b5c0..0x4e_b5c4), true),
+            (from("etm_0"), false),
+            (from("etm_1"), true),
+        ] {
+            let query = Query { limit: Some(1), ..query };
+            let own = rows(name, &trace, &query, Some(&index));
+            assert!(own == rows(name, &trace, &query, None) && own.is_empty() != some);
+            assert_eq!(decoded(name, &trace, &query, Some(&index)) > 0, some, "{name} {query:?}");
+            assert!(decoded(name, &trace, &query, None) > 0);
         }
     }
 }

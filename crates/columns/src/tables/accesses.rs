@@ -4,7 +4,7 @@ use tracewright::base::{Access, Dwt, DwtEvent, Element};
 use tracewright::protocols::PacketKind;
 
 use super::common::{Of, infos, place, read};
-use super::words::{DIRECTIONS, STEPS, direction, read_or_write, step};
+use super::words::{DIRECTIONS, SECURITIES, STEPS, direction, read_or_write, security, step};
 use super::{Definition, ROWS};
 use crate::arrays::column;
 use crate::output::Column;
@@ -33,7 +33,7 @@ pub(super) const GAPS: Definition = Definition {
     read: |input, batches| read(input, gap_columns(), gap, batches),
 };
 
-fn access(element: &Element) -> Option<Access> {
+pub(super) fn access(element: &Element) -> Option<Access> {
     match element {
         Element::DataAccess(access) => Some(*access),
         _ => None,
@@ -69,7 +69,7 @@ fn columns() -> Vec<Column<Of<Access>>> {
     columns
 }
 
-const MEANINGS: &[&str] = &[
+pub(super) const MEANINGS: &[&str] = &[
     "counters",
     "pmu-counters",
     "exception",
@@ -83,7 +83,7 @@ const MEANINGS: &[&str] = &[
     "reserved",
 ];
 
-fn event(element: &Element) -> Option<DwtEvent> {
+pub(super) fn event(element: &Element) -> Option<DwtEvent> {
     match element {
         Element::DwtEvent(event) => Some(*event),
         _ => None,
@@ -91,7 +91,7 @@ fn event(element: &Element) -> Option<DwtEvent> {
 }
 
 /// The name of what an event means.
-fn meaning(event: &DwtEvent) -> Option<&'static str> {
+pub(super) fn meaning(event: &DwtEvent) -> Option<&'static str> {
     Some(match event.meaning() {
         Dwt::Counters(_) => "counters",
         Dwt::PmuCounters(_) => "pmu-counters",
@@ -109,7 +109,7 @@ fn meaning(event: &DwtEvent) -> Option<&'static str> {
 
 /// The size of what an event reports: of an address of which only the low bytes were traced, of a
 /// value, or of a reserved event.
-fn size(event: &DwtEvent) -> Option<u8> {
+pub(super) fn size(event: &DwtEvent) -> Option<u8> {
     match event.meaning() {
         Dwt::DataPc { size, .. } | Dwt::DataAddress { size, .. } => Some(size),
         Dwt::DataValue { size, .. } | Dwt::Reserved { size, .. } => Some(size),
@@ -117,12 +117,55 @@ fn size(event: &DwtEvent) -> Option<u8> {
     }
 }
 
-fn comparator(event: &DwtEvent) -> Option<u8> {
+pub(super) fn comparator(event: &DwtEvent) -> Option<u8> {
     match event.meaning() {
         Dwt::DataPc { comparator, .. }
         | Dwt::DataMatch { comparator }
         | Dwt::DataAddress { comparator, .. }
         | Dwt::DataValue { comparator, .. } => Some(comparator),
+        _ => None,
+    }
+}
+
+/// The counters that wrapped.
+pub(super) fn counters(event: &DwtEvent) -> Option<u8> {
+    match event.meaning() {
+        Dwt::Counters(bits) | Dwt::PmuCounters(bits) => Some(bits),
+        _ => None,
+    }
+}
+
+/// The number of the exception.
+pub(super) fn exception(event: &DwtEvent) -> Option<u16> {
+    match event.meaning() {
+        Dwt::Exception { number, .. } => Some(number),
+        _ => None,
+    }
+}
+
+/// The address of the data, where all of it was traced.
+pub(super) fn data_address(event: &DwtEvent) -> Option<u64> {
+    match event.meaning() {
+        Dwt::DataAddress { size: 4, address, .. } => Some(u64::from(address)),
+        _ => None,
+    }
+}
+
+/// The low bytes of a program counter or an address, where only these were traced.
+pub(super) fn low(event: &DwtEvent) -> Option<u64> {
+    match event.meaning() {
+        Dwt::DataPc { size, pc: low, .. } | Dwt::DataAddress { size, address: low, .. }
+            if size < 4 =>
+        {
+            Some(u64::from(low))
+        }
+        _ => None,
+    }
+}
+
+pub(super) fn event_direction(event: &DwtEvent) -> Option<&'static str> {
+    match event.meaning() {
+        Dwt::DataValue { write, .. } => Some(read_or_write(write)),
         _ => None,
     }
 }
@@ -134,14 +177,8 @@ fn dwt_columns() -> Vec<Column<Of<DwtEvent>>> {
         column!(U8 "discriminator" ! "discriminator of the packet", |_, r| r.own.discriminator),
         column!(Hex32 "value" ? "value of the packet", |_, r| Some(r.own.value)),
         column!(Kind(MEANINGS) "meaning" ! "what the event is", |_, r| meaning(&r.own)),
-        column!(U8 "counters" ? "bits of the counters that wrapped", |_, r| match r.own.meaning() {
-            Dwt::Counters(bits) | Dwt::PmuCounters(bits) => Some(bits),
-            _ => None,
-        }),
-        column!(U16 "exception" ? "number of the exception", |_, r| match r.own.meaning() {
-            Dwt::Exception { number, .. } => Some(number),
-            _ => None,
-        }),
+        column!(U8 "counters" ? "bits of the counters that wrapped", |_, r| counters(&r.own)),
+        column!(U16 "exception" ? "number of the exception", |_, r| exception(&r.own)),
         column!(Kind(STEPS) "step" ? "what happened to the exception",
             |_, r| match r.own.meaning() {
             Dwt::Exception { step: own, .. } => Some(step(own)),
@@ -150,20 +187,10 @@ fn dwt_columns() -> Vec<Column<Of<DwtEvent>>> {
         column!(Hex "pc" ? "program counter", |_, r| r.own.meaning().pc().map(u64::from)),
         column!(U8 "comparator" ? "comparator that matched", |_, r| comparator(&r.own)),
         column!(Hex "address" ? "address of the data, where all of it was traced",
-        |_, r| match r.own.meaning() {
-            Dwt::DataAddress { size: 4, address, .. } => Some(u64::from(address)),
-            _ => None,
-        }),
+            |_, r| data_address(&r.own)),
         column!(Hex "low" ? "the traced low bytes of a program counter or address",
-        |_, r| match r.own.meaning() {
-            Dwt::DataPc { size, pc: low, .. } | Dwt::DataAddress { size, address: low, .. }
-                if size < 4 => Some(u64::from(low)),
-            _ => None,
-        }),
-        column!(Kind(DIRECTIONS) "direction" ? "read or write", |_, r| match r.own.meaning() {
-            Dwt::DataValue { write, .. } => Some(read_or_write(write)),
-            _ => None,
-        }),
+            |_, r| low(&r.own)),
+        column!(Kind(DIRECTIONS) "direction" ? "read or write", |_, r| event_direction(&r.own)),
         column!(U8 "size" ? "bytes of an address or a value", |_, r| size(&r.own)),
         column!(Bool "after_overflow" ! "packets were lost before it", |_, r| r.own.after_overflow),
         column!(Name(functions) "function" ? "function of the program counter",
@@ -228,6 +255,15 @@ fn gap_columns() -> Vec<Column<Of<Element>>> {
         column!(Hex "address" ? "address that is missing or wrong", |_, r| address(&r.own)),
         column!(U32 "len" ? "undecodable bytes", |_, r| len(&r.own)),
         column!(Text "text" ? "what is wrong, for people", |_, r| text(&r.own)),
+        column!(U8 "el" ? "exception level of the memory that is missing", |_, r| match r.own {
+            Element::NoCode { space, .. } => space.el(),
+            _ => None,
+        }),
+        column!(Kind(SECURITIES) "security" ? "security state of that memory",
+            |_, r| match r.own {
+            Element::NoCode { space, .. } => space.security().map(security),
+            _ => None,
+        }),
     ]);
     columns
 }

@@ -209,6 +209,7 @@ fn read(input: &Input<'_>, batches: &mut Batches<'_>) -> Result<Tally, TableErro
     let wanted = Wanted {
         functions: input.wants(&["from_function", "to_function"]),
         lines: input.wants(&["from_line", "to_line"]),
+        ..Wanted::default()
     };
     read_rows(input, Wanted::default(), &mut Branches { output, open: Vec::new(), wanted, input })
 }

@@ -90,7 +90,11 @@ impl<T> Rows for Elements<'_, '_, T> {
 
 /// What is looked for beside the elements, by the columns that are wanted.
 pub(super) fn wanted(input: &Input<'_>) -> Wanted {
-    Wanted { functions: input.wants(&["function"]), lines: input.wants(&["file", "line"]) }
+    Wanted {
+        functions: input.wants(&["function"]),
+        lines: input.wants(&["file", "line"]),
+        ..Wanted::default()
+    }
 }
 
 /// Reads the elements for which `own` returns something, each a row.
@@ -100,8 +104,19 @@ pub(super) fn read<T>(
     own: fn(&Element) -> Option<T>,
     batches: &mut Batches<'_>,
 ) -> Result<Tally, TableError> {
+    read_wanted(input, wanted(input), columns, own, batches)
+}
+
+/// As [`read`], with what is looked for beside the elements.
+pub(super) fn read_wanted<T>(
+    input: &Input<'_>,
+    wanted: Wanted,
+    columns: Vec<Column<Of<T>>>,
+    own: fn(&Element) -> Option<T>,
+    batches: &mut Batches<'_>,
+) -> Result<Tally, TableError> {
     let output = Output::new(choose(columns, input.columns), batches);
-    read_rows(input, wanted(input), &mut Elements { output, own })
+    read_rows(input, wanted, &mut Elements { output, own })
 }
 
 /// Reads the elements to `rows`.

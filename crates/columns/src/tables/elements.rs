@@ -1,16 +1,16 @@
 //! All elements, with the fields of all kinds.
 
-use tracewright::base::{Element, Software};
+use tracewright::base::{Access, Context, Dwt, Element, Exception, Software};
 
-use super::accesses::{address, len, reason, text};
+use super::accesses::{self, access, address, event, len, reason, text};
 use super::common::{Of, infos, place, read};
-use super::timestamps::{cycles, value as ticks};
+use super::timestamps::{cycles, delayed, delta, value as ticks};
 use super::words::{
-    DIRECTIONS, ISAS, LASTS, ROLES, SECURITIES, TRANSACTIONS, direction, isa, last, role, security,
-    transaction,
+    DELAYS, DIRECTIONS, ISAS, LASTS, PRIVILEGES, ROLES, SECURITIES, STEPS_OF_ALL, direction, isa,
+    last, role, security, step, transaction,
 };
 use super::{By, Definition};
-use super::{ranges::range, writes};
+use super::{ranges::range, writes, writes::write};
 use crate::arrays::column;
 use crate::kinds::KINDS;
 use crate::output::Column;
@@ -29,6 +29,7 @@ fn start(element: &Element) -> Option<u64> {
         Element::Unknown { start, .. } => Some(start),
         Element::Exception(exception) => exception.return_address,
         Element::DataAccess(access) => access.address(),
+        Element::DwtEvent(event) => accesses::data_address(&event),
         _ => address(element),
     }
 }
@@ -61,17 +62,79 @@ fn el(element: &Element) -> Option<u8> {
     }
 }
 
+fn context(element: &Element) -> Option<Context> {
+    match element {
+        Element::Context(context) => Some(*context),
+        _ => None,
+    }
+}
+
+fn exception(element: &Element) -> Option<Exception> {
+    match element {
+        Element::Exception(exception) => Some(*exception),
+        _ => None,
+    }
+}
+
+/// The number of an exception, also of an event of the DWT.
+fn number(element: &Element) -> Option<u16> {
+    match element {
+        Element::Exception(exception) => Some(exception.number),
+        Element::DwtEvent(event) => accesses::exception(event),
+        _ => None,
+    }
+}
+
+/// The step of a transaction, or of an exception that an event of the DWT reports.
+fn any_step(element: &Element) -> Option<&'static str> {
+    match element {
+        Element::Transaction(step) => Some(transaction(*step)),
+        Element::DwtEvent(event) => match event.meaning() {
+            Dwt::Exception { step: own, .. } => Some(step(own)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn any_direction(element: &Element) -> Option<&'static str> {
+    match element {
+        Element::DataAccess(access) => direction(access.direction),
+        Element::DwtEvent(event) => accesses::event_direction(event),
+        _ => None,
+    }
+}
+
+/// Bytes of a data access, or of what an event of the DWT reports.
+fn size(element: &Element) -> Option<u8> {
+    match element {
+        Element::DataAccess(access) => (access.size > 0).then_some(access.size),
+        Element::DwtEvent(event) => accesses::size(event),
+        _ => None,
+    }
+}
+
+/// Columns that are true or false of one kind of element, and null of others.
+macro_rules! flags {
+    ($own:ident: $($name:literal $about:literal $flag:expr,)+) => {
+        [$(column!(Bool $name ? $about, |_, r| $own(&r.own).map(|own| own.has($flag)))),+]
+    };
+}
+
 fn columns() -> Vec<Column<Of<Element>>> {
-    let mut columns = place();
-    columns.extend(code());
-    columns.extend(content());
+    let mut columns = general();
+    columns.extend(of_writes());
+    columns.extend(of_events());
+    columns.extend(of_accesses());
+    columns.extend(described());
     columns
 }
 
-/// What is executed, and in which context.
-fn code() -> [Column<Of<Element>>; 16] {
+/// The place, and what several kinds have.
+fn general() -> Vec<Column<Of<Element>>> {
     type Own = Of<Element>;
-    [
+    let mut columns = place();
+    columns.extend([
         column!(Kind(KINDS) "kind" ! "kind of the element", |_, r| Some(r.own.kind())),
         column!(Hex "address" ? "of a range or unknown instructions the first, of an exception the \
             return address, of data their address, what is missing or misaligned", |_, r| start(&r.own)),
@@ -110,67 +173,118 @@ fn code() -> [Column<Of<Element>>; 16] {
             _ => None,
         }),
         column!(U8 "el" ? "exception level, or RISC-V privilege", |_, r| el(&r.own)),
+        column!(Kind(PRIVILEGES) "privilege" ? "of RISC-V", |_, r| context(&r.own).and_then(|own| own.level())),
         column!(Kind(SECURITIES) "security" ? "security state", |_, r| match r.own {
             Element::Context(context) => context.security.map(security),
             Element::NoCode { space, .. } => space.security().map(security),
             _ => None,
         }),
-        column!(Hex32 "context_id" ? "context ID of a context", |_, r| match r.own {
-            Element::Context(context) => context.context_id,
-            _ => None,
+        column!(Hex32 "context_id" ? "context ID of a context",
+            |_, r| context(&r.own).and_then(|own| own.context_id)),
+        column!(Hex32 "vmid" ? "virtual context ID of a context",
+            |_, r| context(&r.own).and_then(|own| own.vmid)),
+        column!(U16 "number" ? "number of an exception", |_, r| number(&r.own)),
+        column!(Name(words) "name" ? "name of an exception", |s, r| {
+            let name = exception(&r.own)
+                .and_then(|own| s.source(&r.place)?.exception_name(own.number));
+            name.map(|name| s.words.number(&name))
         }),
-        column!(Hex32 "vmid" ? "virtual context ID of a context", |_, r| match r.own {
-            Element::Context(context) => context.vmid,
-            _ => None,
-        }),
-    ]
-}
-
-/// What other elements contain.
-fn content() -> [Column<Of<Element>>; 17] {
-    type Own = Of<Element>;
-    [
-        column!(U16 "number" ? "number of an exception", |_, r| match r.own {
-            Element::Exception(exception) => Some(exception.number),
-            _ => None,
-        }),
-        column!(Name(words) "name" ? "name of an exception", |s, r| match r.own {
-            Element::Exception(exception) => {
-                let name = s.source(&r.place).and_then(|own| own.exception_name(exception.number));
-                name.map(|name| s.words.number(&name))
-            }
-            _ => None,
-        }),
+        column!(Bool "also_target" ? "of an exception: its return address is also the target of the \
+            branch before", |_, r| exception(&r.own).map(|own| own.also_target)),
+        column!(Bool "tail_chain" ? "of an exception: it was tail-chained",
+            |_, r| exception(&r.own).map(|own| own.tail_chain)),
         column!(Name(words) "reason" ? "the reason of a gap, a start or an inconsistency",
             |s, r| reason(&r.own).map(|kind| s.words.number(kind.as_str()))),
         column!(Hex "value" ? "value, bits of events, or ticks of a timestamp",
             |_, r| value(&r.own)),
         column!(U32 "len" ? "undecodable bytes", |_, r| len(&r.own)),
-        column!(U16 "port" ? "stimulus port",
-            |_, r| writes::write(&r.own).and_then(|w| writes::port(w.channel))),
-        column!(U16 "master" ? "master of an STM",
-            |_, r| writes::write(&r.own).and_then(|w| writes::master(w.channel))),
-        column!(U16 "channel" ? "channel of an STM",
-            |_, r| writes::write(&r.own).and_then(|w| writes::channel(w.channel))),
-        column!(Kind(DIRECTIONS) "direction" ? "of a data access", |_, r| match r.own {
-            Element::DataAccess(access) => direction(access.direction),
+        column!(U64 "delta" ? "ticks since the last local timestamp", |_, r| delta(&r.own)),
+        column!(Bool "clock_changed" ? "of a global timestamp: the clock of the counter changed",
+            |_, r| match r.own {
+            Element::GlobalTimestamp { clock_changed, .. } => Some(clock_changed),
             _ => None,
         }),
+        column!(Kind(DELAYS) "delayed" ? "what was delayed, of a local timestamp",
+            |_, r| delayed(&r.own)),
+        column!(Bool "after_overflow" ! "packets were lost before it",
+            |_, r| r.own.is_after_overflow()),
+        column!(Kind(STEPS_OF_ALL) "step" ? "step of a transaction, or what happened to an exception",
+            |_, r| any_step(&r.own)),
+        column!(Kind(DIRECTIONS) "direction" ? "of a data access", |_, r| any_direction(&r.own)),
+        column!(U8 "size" ? "bytes of data, or of what an event of the DWT has",
+            |_, r| size(&r.own)),
         column!(Hex "pc" ? "instruction of a data access or an event", |_, r| match r.own {
             Element::DataAccess(access) => access.by(),
             Element::DwtEvent(event) => event.meaning().pc().map(u64::from),
             _ => None,
         }),
-        column!(Kind(TRANSACTIONS) "step" ? "step of a transaction", |_, r| match r.own {
-            Element::Transaction(step) => Some(transaction(step)),
-            _ => None,
-        }),
-        column!(Bool "marked" ? "of a software write", |_, r| match r.own {
-            Element::SoftwareWrite(write) => Some(write.has(Software::MARKER)),
-            _ => None,
-        }),
-        column!(Bool "after_overflow" ! "packets were lost before it",
-            |_, r| r.own.is_after_overflow()),
+    ]);
+    columns
+}
+
+/// What software writes have.
+fn of_writes() -> Vec<Column<Of<Element>>> {
+    type Own = Of<Element>;
+    let mut columns = vec![
+        column!(U16 "port" ? "stimulus port",
+            |_, r| write(&r.own).and_then(|w| writes::port(w.channel))),
+        column!(U16 "master" ? "master of an STM",
+            |_, r| write(&r.own).and_then(|w| writes::master(w.channel))),
+        column!(U16 "channel" ? "channel of an STM",
+            |_, r| write(&r.own).and_then(|w| writes::channel(w.channel))),
+        column!(U64 "write_time" ? "timestamp of the write itself",
+            |_, r| write(&r.own).and_then(|w| w.time())),
+    ];
+    columns.extend(flags!(write:
+        "marker" "of a software write: it is marked" Software::MARKER,
+        "trigger" "of a software write: it is a trigger" Software::TRIGGER,
+        "frequency" "of a software write: the value is a frequency" Software::FREQUENCY,
+        "master_error" "of a software write: error of a master" Software::MASTER_ERROR,
+        "global_error" "of a software write: error of the STM" Software::GLOBAL_ERROR,
+        "channel_error" "of a software write: error of a channel" Software::CHANNEL_ERROR,
+        "cross_sync" "of a software write: synchronisation with other trace" Software::CROSS_SYNC,
+        "flag" "of a software write: it is a flag" Software::FLAG,
+        "user" "of a software write: it is a user packet" Software::USER,
+    ));
+    columns
+}
+
+/// What events of the DWT have.
+fn of_events() -> Vec<Column<Of<Element>>> {
+    type Own = Of<Element>;
+    vec![
+        column!(U8 "discriminator" ? "discriminator of an event of the DWT",
+            |_, r| event(&r.own).map(|own| own.discriminator)),
+        column!(Kind(accesses::MEANINGS) "meaning" ? "what an event of the DWT is",
+            |_, r| event(&r.own).and_then(|own| accesses::meaning(&own))),
+        column!(U8 "counters" ? "bits of the counters that wrapped",
+            |_, r| event(&r.own).and_then(|own| accesses::counters(&own))),
+        column!(U8 "comparator" ? "comparator that matched",
+            |_, r| event(&r.own).and_then(|own| accesses::comparator(&own))),
+        column!(Hex "low" ? "the traced low bytes of a program counter or address",
+            |_, r| event(&r.own).and_then(|own| accesses::low(&own))),
+    ]
+}
+
+/// What data accesses have.
+fn of_accesses() -> Vec<Column<Of<Element>>> {
+    type Own = Of<Element>;
+    Vec::from(flags!(access:
+        "coprocessor" "of a data access: transfer of a coprocessor" Access::COPROCESSOR,
+        "continued" "of a data access: it continues the access before" Access::CONTINUED,
+        "late" "of a data access: the value came out of order" Access::LATE,
+        "store_failed" "of a data access: an exclusive store that failed" Access::STORE_FAILED,
+        "value_not_traced" "of a data access: the value was not traced" Access::VALUE_NOT_TRACED,
+        "suppressed" "of a data access: tracing was suppressed" Access::SUPPRESSED,
+        "big_endian" "of a data access: big-endian" Access::BIG_ENDIAN,
+        "exception" "of a data access: an access of exception entry" Access::EXCEPTION,
+    ))
+}
+
+/// What is for people, and what is made on request.
+fn described() -> Vec<Column<Of<Element>>> {
+    type Own = Of<Element>;
+    vec![
         column!(Text "text" ? "what is wrong, for people", |_, r| text(&r.own)),
         column!(Name(functions) "function" ? "function of the code",
             |s, r| r.function)

@@ -120,7 +120,7 @@ impl Rows for Exceptions<'_, '_> {
 
 fn read(input: &Input<'_>, batches: &mut Batches<'_>) -> Result<Tally, TableError> {
     let output = Output::new(choose(columns(), input.columns), batches);
-    let wanted = Wanted { functions: input.wants(&["function"]), lines: false };
+    let wanted = Wanted { functions: input.wants(&["function"]), ..Wanted::default() };
     let handlers = input.wants(&["handler_function"]);
     read_rows(input, wanted, &mut Exceptions { output, sources: Vec::new(), handlers })
 }

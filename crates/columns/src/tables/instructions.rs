@@ -220,7 +220,9 @@ fn read(input: &Input<'_>, batches: &mut Batches<'_>) -> Result<Tally, TableErro
                 wanted: wanted(input),
                 wants_more: true,
             };
-            tally.merge(read::buffer(trace, plan, (query, index), listener, &mut buffer)?);
+            let code = selection.code(first, plan.sources.len());
+            let part = (query, index);
+            tally.merge(read::buffer_code(trace, plan, part, &code, listener, &mut buffer)?);
             output.flush(&mut shared);
         }
         first += plan.sources.len();

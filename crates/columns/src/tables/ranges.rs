@@ -2,11 +2,12 @@
 
 use tracewright::base::{Element, Range};
 
-use super::common::{Of, infos, place, read};
+use super::common::{Of, infos, place, read_wanted, wanted};
 use super::words::{ISAS, LASTS, ROLES, SECURITIES, isa, last, role, security};
 use super::{Definition, ROWS, executed};
 use crate::arrays::column;
 use crate::output::Column;
+use crate::rows::Wanted;
 
 pub(super) const TABLE: Definition = Definition {
     name: "ranges",
@@ -15,7 +16,10 @@ pub(super) const TABLE: Definition = Definition {
     by: ROWS,
     read: |input, batches| match executed::read(input, batches) {
         Some(done) => done,
-        None => read(input, columns(), range, batches),
+        None => {
+            let wanted = Wanted { only_ranges: true, ..wanted(input) };
+            read_wanted(input, wanted, columns(), range, batches)
+        }
     },
 };
 

@@ -38,24 +38,33 @@ pub(super) fn cycles(element: &Element) -> Option<u32> {
     }
 }
 
+pub(super) fn delta(element: &Element) -> Option<u64> {
+    match element {
+        Element::LocalTimestamp(time) => Some(u64::from(time.delta)),
+        _ => None,
+    }
+}
+
+/// What a local timestamp reports to be delayed.
+pub(super) fn delayed(element: &Element) -> Option<&'static str> {
+    match element {
+        Element::LocalTimestamp(time) => delay(time.delay),
+        _ => None,
+    }
+}
+
 fn columns() -> Vec<Column<Of<Element>>> {
     type Own = Of<Element>;
     let mut columns = place();
     columns.extend([
         column!(Kind(KINDS) "kind" ! "kind of the element", |_, r| Some(r.own.kind())),
         column!(U64 "value" ? "ticks; of a local timestamp, their sum", |_, r| value(&r.own)),
-        column!(U64 "delta" ? "ticks since the last local timestamp", |_, r| match r.own {
-            Element::LocalTimestamp(time) => Some(u64::from(time.delta)),
-            _ => None,
-        }),
+        column!(U64 "delta" ? "ticks since the last local timestamp", |_, r| delta(&r.own)),
         column!(U32 "cycles" ? "processor cycles since the last count; null where it was lost",
             |_, r| cycles(&r.own)),
         column!(Bool "clock_changed" ! "the clock of the counter changed", |_, r| matches!(
             r.own, Element::GlobalTimestamp { clock_changed: true, .. })),
-        column!(Kind(DELAYS) "delayed" ? "what was delayed", |_, r| match r.own {
-            Element::LocalTimestamp(time) => delay(time.delay),
-            _ => None,
-        }),
+        column!(Kind(DELAYS) "delayed" ? "what was delayed", |_, r| delayed(&r.own)),
         column!(Bool "after_overflow" ! "packets were lost before it",
             |_, r| r.own.is_after_overflow()),
     ]);

@@ -13,7 +13,9 @@ pub(super) const PRIVILEGES: &[&str] = &["U", "S", "M", "D", "VU", "VS"];
 pub(super) const DIRECTIONS: &[&str] = &["read", "write"];
 pub(super) const DELAYS: &[&str] = &["timestamp", "packet", "both"];
 pub(super) const STEPS: &[&str] = &["entered", "exited", "returned"];
-pub(super) const TRANSACTIONS: &[&str] = &["inside", "start", "commit", "failure", "cancelled"];
+/// Steps of transactions, and of exceptions.
+pub(super) const STEPS_OF_ALL: &[&str] =
+    &["inside", "start", "commit", "failure", "cancelled", "entered", "exited", "returned"];
 
 pub(super) const fn isa(isa: Isa) -> &'static str {
     isa.name()
