@@ -316,7 +316,7 @@ fn adopt(raw: &mut RawTrace, best: &Candidate, framing: Option<Framing>, notes: 
         raw.framing = found.framing;
         raw.skip += found.skip;
     }
-    // That registers are those of detected units is no news.
+    // Registers of detected units are not noted.
     let mut unsaid = Vec::new();
     assume(raw, found, if detected { &mut unsaid } else { &mut *notes });
     notes.extend(best.assumptions());

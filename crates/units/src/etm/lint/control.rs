@@ -18,7 +18,7 @@ impl Lint<'_> {
         self.features();
     }
 
-    /// What keeps the unit from tracing whatever ETMCR has, and the trace ID.
+    /// What prevents tracing whatever ETMCR has, and the trace ID.
     fn locks(&mut self) {
         let settings = self.settings;
         if let Some(value) = settings.get(0x0c1)
