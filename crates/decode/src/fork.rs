@@ -287,3 +287,30 @@ impl<L: Fork + Listener> Fork for Option<L> {
         self.as_mut().is_some_and(L::more)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Both parts of a pair are those of the other state, for this source only.
+    #[test]
+    fn states_of_pairs_are_adopted_by_source() {
+        let mut own = (vec![1, 2], (Some(vec![3, 4]), vec![5]));
+        let other = (vec![10, 20], (Some(vec![30, 40]), vec![50, 60]));
+        own.adopt(1, &other);
+        assert_eq!(own, (vec![1, 20], (Some(vec![3, 40]), vec![5, 60])));
+        assert!(own.same(1, &other) && !own.same(0, &other));
+        own.adopt(0, &other);
+        assert_eq!(own, other);
+        // Each part counts.
+        for part in 0..3 {
+            let mut one = other.clone();
+            match part {
+                0 => one.0[1] = 0,
+                1 => one.1.0 = Some(vec![30, 0]),
+                _ => one.1.1[1] = 0,
+            }
+            assert!(!one.same(1, &other) && one.same(0, &other), "{part}");
+        }
+    }
+}
