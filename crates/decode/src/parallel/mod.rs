@@ -395,6 +395,9 @@ fn decode_with_workers(
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+    use std::sync::Mutex;
+
     use tracewright_base::Element;
     use tracewright_capture::{Buffer, BufferRef, Capture, Format, Source};
 
@@ -431,18 +434,23 @@ mod tests {
         }
     }
 
-    #[test]
-    fn cuts_may_have_any_numbers() {
-        let bytes = [vec![0, 0, 0, 0, 0, 0x80], [0x01, b'h'].repeat(100)].concat();
-        let capture = Capture {
-            buffers: vec![Buffer::new("swo", Format::SourceData, bytes.clone())],
+    /// A capture of an ITM.
+    fn itm(bytes: &[u8]) -> Capture {
+        Capture {
+            buffers: vec![Buffer::new("swo", Format::SourceData, bytes.to_vec())],
             sources: vec![Source {
                 device_type: "ITM".into(),
                 buffers: vec![BufferRef { buffer: 0, stream: None }],
                 ..Source::default()
             }],
             ..Capture::default()
-        };
+        }
+    }
+
+    #[test]
+    fn cuts_may_have_any_numbers() {
+        let bytes = [vec![0, 0, 0, 0, 0, 0x80], [0x01, b'h'].repeat(100)].concat();
+        let capture = itm(&bytes);
         let (options, memory) = (Options::default(), Memory::new(&capture));
         let plan = Plan::new(&capture, 0, &options).expect("buffer 0");
         const MAX: usize = usize::MAX;
@@ -471,5 +479,45 @@ mod tests {
             let many = count == 2 && step == 16 && shortest == 16;
             assert!(done.joined <= done.chunks && (done.chunks > 1 || !many), "{done:?}");
         }
+    }
+
+    /// Remembers the threads that decode.
+    struct Threads(Arc<Mutex<HashSet<thread::ThreadId>>>);
+
+    impl Listener for Threads {
+        fn element(&mut self, _: usize, _: u64, _: Element) {
+            self.0.lock().expect("no panic").insert(thread::current().id());
+        }
+    }
+
+    impl Fork for Threads {
+        type State = ();
+        type Output = ();
+
+        fn fork(&self) -> Self {
+            Threads(Arc::clone(&self.0))
+        }
+
+        fn state(&self) {}
+
+        fn resume(&mut self, (): ()) {}
+
+        fn take(&mut self) {}
+    }
+
+    #[test]
+    fn no_more_threads_decode_than_asked_for() {
+        let bytes = [vec![0, 0, 0, 0, 0, 0x80], [0x01, b'h'].repeat(20_000)].concat();
+        let capture = itm(&bytes);
+        let (options, memory) = (Options::default(), Memory::new(&capture));
+        let plan = Plan::new(&capture, 0, &options).expect("buffer 0");
+        let threads = Arc::default();
+        let jobs = Jobs { count: 3, step: 16, chunk: 64..=64, output: 16 };
+        let mut session = Session::new(&capture, &plan, &memory, &options).expect("a session");
+        let mut listener = Threads(Arc::clone(&threads));
+        let work = run(&mut session, &mut Parts::new([&bytes]), &mut listener, &jobs, |_, _| true);
+        assert!(work.expect("bytes").chunks > 3);
+        // The joiner decodes, too.
+        assert!((2..=4).contains(&threads.lock().expect("no panic").len()));
     }
 }
