@@ -147,3 +147,37 @@ const fn last(range: &Range) -> u32 {
         | (last.taken() as u32) << 16
         | (conditional as u32) << 17
 }
+
+#[cfg(test)]
+mod tests {
+    use tracewright_base::{Counted, Instruction, Last};
+
+    use super::*;
+
+    /// A condition is stated where OpenCSD knows it: not of T32 instructions that are no direct
+    /// branches, and not of CBZ and the like or loop ends.
+    #[test]
+    fn conditions_that_are_stated() {
+        for (isa, kind, role, stated) in [
+            (Isa::T32, Kind::Branch, Role::Jump, true),
+            (Isa::T32, Kind::Indirect, Role::Return, false),
+            (Isa::T32, Kind::Plain, Role::Jump, false),
+            (Isa::T32, Kind::Branch, Role::Compare, false),
+            (Isa::T32, Kind::Branch, Role::Loop, false),
+            (Isa::T32, Kind::Indirect, Role::Loop, false),
+            (Isa::A64, Kind::Branch, Role::Compare, false),
+            (Isa::A64, Kind::Indirect, Role::Jump, true),
+            (Isa::A32, Kind::Indirect, Role::Return, true),
+        ] {
+            for conditional in [false, true] {
+                let own =
+                    Instruction { kind, role, isa, size: 4, conditional, ..Default::default() };
+                let last_one = Last::new(&own, true);
+                let cycles = Counted::UNKNOWN;
+                let range = Range { start: 0, bytes: 4, instructions: 1, cycles, last: last_one };
+                let bit = last(&range) >> 17 & 1 == 1;
+                assert_eq!(bit, conditional && stated, "{own:?}");
+            }
+        }
+    }
+}
