@@ -492,6 +492,7 @@ def command(arguments: list[str]) -> int: ...
 def table_info() -> list[tuple[str, str, list[tuple[str, str, bool, bool, str]]]]: ...
 
 __all__ = [
+    "Batch",
     "Context",
     "Coverage",
     "DataAccess",
@@ -503,6 +504,7 @@ __all__ = [
     "Other",
     "Profile",
     "Range",
+    "RecordBatches",
     "SoftwareWrite",
     "Table",
     "Timestamp",
