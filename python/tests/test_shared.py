@@ -103,7 +103,7 @@ def test_scan_decodes_a_part(trace: tw.Trace, tmp_path: pathlib.Path) -> None:
     assert indexed.decoded == 0
     most = whole["element"].max()
     for predicate, part in (
-        # Decoding ends behind the window.
+        # Decoding begins near the window, and may end at the end of the trace.
         (pl.col("offset").is_between(500_000, 510_000), 0.6),
         ((pl.col("element") >= most // 2) & (pl.col("element") < most // 2 + 1000), 0.2),
         (pl.col("address") < 0x1000, 0.01),
