@@ -45,6 +45,7 @@ usage: cargo xtask tidy           check the invariants of ARCHITECTURE.md
          --scale PERCENT          inputs of this part of their size; default 100
          --sizes                  instead: cost and memory against size, 1 to 256 MB
          --listings               instead: the listings, beside OpenCSD's trc_pkt_lister
+         --interface              instead: this project's library with OpenCSD's C interface, beside OpenCSD's
          --output FOLDER          with --listings: write them here; default the folder for temporary files
          --record FILE            write the answer there, too
        cargo xtask bench-riscv [OPTION...]

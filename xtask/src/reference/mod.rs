@@ -43,7 +43,7 @@ fn answer(root: &Path, words: &[&str]) -> Result<bool, String> {
     let options = Options::of(words)?;
     let tools = Tools::build(root, &options)?;
     let (body, agree) = match options.what {
-        What::Ratio => ratio::measure(&tools, &options)?,
+        What::Ratio | What::Interface => ratio::measure(&tools, &options)?,
         What::Sizes => (sizes::measure(&tools, &options)?, true),
         What::Listings => listings::measure(&tools, &options)?,
     };

@@ -10,6 +10,8 @@ pub(super) enum What {
     Sizes,
     /// Listings, beside OpenCSD.
     Listings,
+    /// Full decode through OpenCSD's C interface, by each library.
+    Interface,
 }
 
 /// The options.
@@ -56,6 +58,7 @@ impl Options {
                 "--output" => options.output = Some(value()?.to_owned()),
                 "--sizes" => options.what = What::Sizes,
                 "--listings" => options.what = What::Listings,
+                "--interface" => options.what = What::Interface,
                 _ => return Err(format!("`{word}` is no option; see cargo xtask")),
             }
         }
@@ -93,6 +96,7 @@ mod tests {
         assert_eq!(options.output.as_deref(), Some("d"));
         assert!(options.wants("a") && options.wants("b") && !options.wants("c"));
         assert!(Options::of(&[]).unwrap().wants("anything"));
+        assert_eq!(Options::of(&["--interface"]).unwrap().what, What::Interface);
         for bad in [&["--rounds", "0"][..], &["--rounds"], &["--scale", "x"], &["loop"]] {
             assert!(Options::of(bad).is_err(), "{bad:?}");
         }

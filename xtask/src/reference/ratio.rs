@@ -1,4 +1,5 @@
-//! Full decode beside OpenCSD.
+//! Full decode beside OpenCSD: by the command, or by this project's library through OpenCSD's C
+//! interface.
 
 use std::path::Path;
 use std::process::Command;
@@ -17,6 +18,11 @@ folded into a number, on both sides. Timed is from the first byte of trace to th
 and not on the clock, because the machine may be busy. Of Tracewright's three passes the shortest counts for the round. Ratios are made round by round: \
 median (least to greatest). Before the rounds, each decoder folds its ranges alone, with start, end, number of instructions and kind, size, condition \
 and outcome of the last instruction: `ranges` shows whether the two numbers are equal.
+";
+
+const INTERFACE: &str = "\
+Method. As above, but Tracewright is the library with OpenCSD's C interface: the same driver with the same headers, whose calls go to it \
+(`LD_PRELOAD`), three passes in each round, with program memory as buffers. Each pass makes a new decode tree.
 ";
 
 /// Measures all inputs. Answers with the text, and whether both found the same ranges everywhere.
@@ -53,7 +59,8 @@ pub(super) fn measure(tools: &Tools, options: &Options) -> Result<(String, bool)
         "files ns",
         "ranges agree",
     ];
-    Ok((format!("\n{METHOD}\n{version}.\n\n{}", table(&head, &rows)), agree))
+    let interface = if tools.interface.is_some() { INTERFACE } else { "" };
+    Ok((format!("\n{METHOD}{interface}\n{version}.\n\n{}", table(&head, &rows)), agree))
 }
 
 /// One input, measured.
@@ -86,15 +93,23 @@ impl Measured {
         // Absent where OpenCSD has no decoder for the capture.
         let job = folder.join("reference/reference.job");
         let driver = tools.driver.as_ref().ok().filter(|_| job.is_file());
-        let reference = |repeat: &str, memory: &str| -> Result<Option<Row>, String> {
+        let decoded = |repeat: &str,
+                       memory: &str,
+                       library: Option<&Path>|
+         -> Result<Option<Row>, String> {
             let Some(driver) = driver else { return Ok(None) };
-            let words = output(Command::new(driver).arg(&job).args([repeat, memory]))?;
+            let mut command = Command::new(driver);
+            command.arg(&job).args([repeat, memory]);
+            command.envs(library.map(|library| ("LD_PRELOAD", library)));
+            let words = output(&mut command)?;
             if words.trim_end().ends_with("no decoder") {
                 eprintln!("{}: OpenCSD has no decoder for it", input.name);
                 return Ok(None);
             }
             Ok(Some(Row::of_driver(&words)))
         };
+        let reference = |repeat: &str, memory: &str| decoded(repeat, memory, None);
+        let interface = tools.interface.as_deref();
         let counted = reference("0", "buffers")?;
         // The time up to an error is not that of the input.
         let stopped = counted.as_ref().is_some_and(|counted| counted.errors > 0);
@@ -106,7 +121,14 @@ impl Measured {
             false => reference(repeat, memory),
         };
         for _ in 0..rounds {
-            let ours = tools.bench(folder, 3)?;
+            let ours = match interface {
+                None => tools.bench(folder, 3)?,
+                Some(library) => {
+                    let Some(timed) = decoded("3", "buffers", Some(library))? else { break };
+                    let counted = decoded("0", "buffers", Some(library))?.unwrap_or_default();
+                    Row { seconds: timed.seconds, ..counted }
+                }
+            };
             let least = ours.least();
             if let Some(files) = timed("1", "files")? {
                 measured.files.push(files.least());

@@ -7,12 +7,14 @@ use std::time::Duration;
 
 use super::inputs::{self, Input, MB};
 use super::library::Library;
-use super::options::Options;
+use super::options::{Options, What};
 
 /// What there is to run.
 #[derive(Clone, Debug)]
 pub(super) struct Tools {
     pub(super) tracewright: PathBuf,
+    /// The library with OpenCSD's C interface, of this project, where it is to be timed.
+    pub(super) interface: Option<PathBuf>,
     inputs: PathBuf,
     /// OpenCSD's driver, where its library is installed; else why not.
     pub(super) driver: Result<PathBuf, String>,
@@ -49,19 +51,24 @@ impl Tools {
             Some(folder) => root.join(folder),
             None => root.join("target"),
         };
-        let built = Command::new("cargo")
-            .args(["build", "--quiet", "--release", "--package", "tracewright-cli"])
-            .args(["--package", "tracewright-benches", "--bins"])
-            .current_dir(root)
-            .status();
-        if !built.is_ok_and(|status| status.success()) {
-            return Err("cargo build --release failed".into());
+        let interface = options.what == What::Interface;
+        let mut packages = vec![["tracewright-cli", "tracewright-benches"].as_slice()];
+        if interface {
+            packages.push(&["tracewright-opencsd-abi"]);
+        }
+        for (packages, kind) in packages.into_iter().zip(["--bins", "--lib"]) {
+            let mut build = Command::new("cargo");
+            build.args(["build", "--quiet", "--release", kind]).current_dir(root);
+            build.args(packages.iter().flat_map(|package| ["--package", package]));
+            if !build.status().is_ok_and(|status| status.success()) {
+                return Err("cargo build --release failed".into());
+            }
         }
         let folder = target.join("bench-reference");
         fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
         let driver = driver(root, &folder, &library);
         if let Err(why) = &driver {
-            if options.opencsd.is_some() {
+            if options.opencsd.is_some() || interface {
                 return Err(why.clone());
             }
             eprintln!("note: {NO_LIBRARY}\nnote: {why}");
@@ -71,6 +78,7 @@ impl Tools {
         let shared = std::env::var_os("TRACEWRIGHT_SHARED").map(PathBuf::from);
         Ok(Tools {
             tracewright: target.join("release/tracewright"),
+            interface: interface.then(|| target.join("release/libopencsd_c_api.so")),
             inputs: target.join("release/inputs"),
             driver,
             library,
