@@ -10,7 +10,7 @@ use pyo3::types::PyBytes;
 use tracewright::capture::perf::{self, Search};
 use tracewright::capture::{Found, probe};
 use tracewright::decode::raw::{RawFraming, RawTrace, Unit};
-use tracewright::decode::{Jobs, Options};
+use tracewright::decode::Jobs;
 use tracewright::frames::Framing;
 use tracewright::{Files, ImageSource, Trace as Decoded};
 
@@ -55,9 +55,6 @@ struct How {
 
 impl How {
     fn apply(self, mut trace: Decoded) -> Decoded {
-        // Elements have the numbers that the command prints and takes.
-        let options = Options { split_source_ranges: false, ..trace.options().clone() };
-        trace.set_options(options);
         if self.partial {
             trace = trace.partial();
         }

@@ -33,9 +33,9 @@
 // The first byte of an ITM begins a packet.
 #define TW_OPEN_ASSUME_SYNCED 4
 
-// The range up to the address of a Source Address packet (ETE) is one range, instead of one up to
-// each waypoint. Branches in it that were not taken are not reported.
-#define TW_OPEN_JOIN_SOURCE_RANGES 8
+// The range up to the address of a Source Address packet (ETE) is split at each waypoint, instead
+// of one range in which branches that were not taken are not reported.
+#define TW_OPEN_SPLIT_SOURCE_RANGES 16
 
 // Execution is unknown from here to the next `TW_ELEMENT_TRACE_ON` or range. `reason`: `TW_GAP_*`.
 #define TW_ELEMENT_GAP 1

@@ -18,9 +18,9 @@ use crate::status::{Failure, TwStatus, TW_ERR_OPEN, TW_OK};
 pub const TW_OPEN_CHECK_OPCODES: u32 = 1;
 /// The first byte of an ITM begins a packet.
 pub const TW_OPEN_ASSUME_SYNCED: u32 = 4;
-/// The range up to the address of a Source Address packet (ETE) is one range, instead of one up to
-/// each waypoint. Branches in it that were not taken are not reported.
-pub const TW_OPEN_JOIN_SOURCE_RANGES: u32 = 8;
+/// The range up to the address of a Source Address packet (ETE) is split at each waypoint, instead
+/// of one range in which branches that were not taken are not reported.
+pub const TW_OPEN_SPLIT_SOURCE_RANGES: u32 = 16;
 
 /// How a capture is opened.
 #[repr(C)]
@@ -90,12 +90,12 @@ unsafe impl Plain for TwSource {}
 impl TwOpenOptions {
     /// The options of decoding.
     pub(crate) fn decoding(&self) -> Result<Options, Failure> {
-        let all = TW_OPEN_CHECK_OPCODES | TW_OPEN_ASSUME_SYNCED | TW_OPEN_JOIN_SOURCE_RANGES;
+        let all = TW_OPEN_CHECK_OPCODES | TW_OPEN_ASSUME_SYNCED | TW_OPEN_SPLIT_SOURCE_RANGES;
         if self.flags & !all != 0 || self.reserved != 0 {
             return Err(Failure::argument("`options` has unknown flags"));
         }
         let mut options = Options {
-            split_source_ranges: self.flags & TW_OPEN_JOIN_SOURCE_RANGES == 0,
+            split_source_ranges: self.flags & TW_OPEN_SPLIT_SOURCE_RANGES != 0,
             assume_synced: self.flags & TW_OPEN_ASSUME_SYNCED != 0,
             ..Options::default()
         };
@@ -336,9 +336,9 @@ mod tests {
     }
 
     #[test]
-    fn ranges_are_joined_by_wish_only() {
+    fn ranges_are_split_by_wish_only() {
         for (flags, split) in
-            [(0, true), (TW_OPEN_ASSUME_SYNCED, true), (TW_OPEN_JOIN_SOURCE_RANGES, false)]
+            [(0, false), (TW_OPEN_ASSUME_SYNCED, false), (TW_OPEN_SPLIT_SOURCE_RANGES, true)]
         {
             let options = TwOpenOptions {
                 size: size_of::<TwOpenOptions>() as u32,

@@ -229,8 +229,7 @@ impl Input {
 
     /// All buffers of `capture`, with the default options.
     pub fn of(capture: Capture) -> Input {
-        let options = Options { split_source_ranges: false, ..Options::default() };
-        Input::all(Trace::decoded_with(capture, options))
+        Input::all(Trace::decoded_with(capture, Options::default()))
     }
 
     /// All buffers of `trace`.

@@ -28,7 +28,7 @@ pub struct Options {
     /// next synchronisation, as OpenCSD does.
     pub check_opcodes: OpcodeCheck,
     /// The range up to the address of a Source Address packet (ETE) is split at each waypoint
-    /// before it: the default. Without it the branches before the last instruction of such a range,
+    /// before it. Without it, the default, the branches before the last instruction of such a range,
     /// which were not taken, have no element.
     pub split_source_ranges: bool,
     /// The first byte of an ITM begins a packet: many captures have no synchronisation packet. A
@@ -49,7 +49,7 @@ impl Default for Options {
             framing: None,
             numbering: Numbering::default(),
             check_opcodes: OpcodeCheck::default(),
-            split_source_ranges: true,
+            split_source_ranges: false,
             assume_synced: false,
             max_expansion: MAX_EXPANSION,
         }

@@ -72,6 +72,7 @@ pub use tables::tables;
 
 /// How a format is written of which there are several forms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Dialect {
     /// What the trace contains: exact targets, and sequences between branches that were taken.
     #[default]
@@ -85,6 +86,7 @@ pub enum Dialect {
 
 /// A format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Format {
     /// Text of AutoFDO.
     Autofdo,

@@ -15,6 +15,7 @@ use crate::text::line;
 
 /// A format of samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SampleFormat {
     /// Folded stacks.
     Folded,

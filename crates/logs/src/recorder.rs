@@ -40,6 +40,7 @@ pub struct Recording {
 
 /// The reason that nothing can be recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RecordError {
     /// The protocol has no trace unit in software.
     NoEncoder(AnyProtocol),

@@ -93,21 +93,19 @@ impl Measured {
         // Absent where OpenCSD has no decoder for the capture.
         let job = folder.join("reference/reference.job");
         let driver = tools.driver.as_ref().ok().filter(|_| job.is_file());
-        let decoded = |repeat: &str,
-                       memory: &str,
-                       library: Option<&Path>|
-         -> Result<Option<Row>, String> {
-            let Some(driver) = driver else { return Ok(None) };
-            let mut command = Command::new(driver);
-            command.arg(&job).args([repeat, memory]);
-            command.envs(library.map(|library| ("LD_PRELOAD", library)));
-            let words = output(&mut command)?;
-            if words.trim_end().ends_with("no decoder") {
-                eprintln!("{}: OpenCSD has no decoder for it", input.name);
-                return Ok(None);
-            }
-            Ok(Some(Row::of_driver(&words)))
-        };
+        let decoded =
+            |repeat: &str, memory: &str, library: Option<&Path>| -> Result<Option<Row>, String> {
+                let Some(driver) = driver else { return Ok(None) };
+                let mut command = Command::new(driver);
+                command.arg(&job).args([repeat, memory]);
+                command.envs(library.map(|library| ("LD_PRELOAD", library)));
+                let words = output(&mut command)?;
+                if words.trim_end().ends_with("no decoder") {
+                    eprintln!("{}: OpenCSD has no decoder for it", input.name);
+                    return Ok(None);
+                }
+                Ok(Some(Row::of_driver(&words)))
+            };
         let reference = |repeat: &str, memory: &str| decoded(repeat, memory, None);
         let interface = tools.interface.as_deref();
         let counted = reference("0", "buffers")?;

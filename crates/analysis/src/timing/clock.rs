@@ -4,6 +4,7 @@ use tracewright_base::Interval;
 
 /// What measures time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Clock {
     /// The timestamps of the trace.
     Timestamps,

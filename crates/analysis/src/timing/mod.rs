@@ -36,6 +36,7 @@ pub use statistics::{Deviation, MAX_EXACT, Place, Statistics};
 
 /// What is measured of the activations of a function or an exception.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Measure {
     /// From the begin to the end.
     Gross,

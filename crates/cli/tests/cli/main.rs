@@ -1,5 +1,6 @@
 //! Tests of the command line.
 
+mod answers;
 mod bench;
 mod call_tree;
 mod common;

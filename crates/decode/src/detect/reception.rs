@@ -19,6 +19,7 @@ use crate::swo::{evidence_a_byte, is_likely_itm};
 
 /// How bytes were received or stored.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Reception {
     /// A trace port sent this number of bytes of synchronisation packets, and no data.
     SyncsOnly(usize),

@@ -20,6 +20,7 @@ use tracewright_analysis::coverage::{ProgramCoverage, ProgramFile, SourceFile};
 
 /// A format of coverage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum CoverageFormat {
     /// Tracefile of lcov.
     Lcov,

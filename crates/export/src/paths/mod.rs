@@ -19,6 +19,7 @@ use crate::pieces::Pieces;
 
 /// A format of call paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum PathFormat {
     /// Folded stacks.
     Folded,

@@ -26,6 +26,7 @@ use crate::pieces::Pieces;
 
 /// A format of timelines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TimelineFormat {
     /// Chrome JSON.
     Chrome,

@@ -1,6 +1,6 @@
 //! Matches decoded instructions with the steps of the processor.
 
-use tracewright_base::{Cause, Context, Element, Gap, Step, Transaction};
+use tracewright_base::{Cause, Context, Element, Exception, Gap, Step, Transaction};
 
 use super::filter::Included;
 use tracewright_protocols::registry::AnyConfig;
@@ -146,90 +146,15 @@ impl Matcher<'_> {
                 Ran::Element(Element::Transaction(Transaction::Failure)) => self.skip_unseen(),
                 Ran::Element(Element::Corrected { .. }) => turned = !turned,
                 Ran::Element(Element::Exception(e)) => {
-                    if e.return_address.is_none() {
-                        self.skip_unseen();
-                    }
-                    let n = self.next(seen).ok_or_else(|| miss("an exception too many".into()))?;
-                    let taken = match self.steps[n] {
-                        Step::Exception(taken) => taken,
-                        // Debug state is left at the address of its entry.
-                        Step::Halted => {
-                            self.cursor = n + 1;
-                            turned = false;
-                            continue;
-                        }
-                        other => return Err(miss(format!("an exception, not {other:x?}"))),
-                    };
-                    if e.return_address.is_some_and(|address| address != taken.return_address) {
-                        return Err(miss(format!(
-                            "an exception from {:x?}, not {:#x}",
-                            e.return_address, taken.return_address
-                        )));
-                    }
-                    let name = self.config.exception_name(e.number);
-                    let name = name.as_deref().unwrap_or_default();
-                    if named(taken.cause).is_some_and(|want| want != name) && !self.numbered() {
-                        return Err(miss(format!("exception {name}, not {:?}", taken.cause)));
-                    }
-                    self.cursor = n + 1;
+                    let is_exception = self.fit_exception(seen, e).map_err(miss)?;
                     // A range that an exception ends has no outcome of its last branch.
                     turned = false;
-                    totals.exceptions += 1;
-                    seen = true;
+                    totals.exceptions += usize::from(is_exception);
+                    seen |= is_exception;
                 }
                 Ran::Element(Element::Unknown { start, next, instructions }) => {
-                    let n = self.next(seen).ok_or_else(|| miss("unknown instructions".into()))?;
-                    let at = |n: usize| match self.steps.get(n) {
-                        Some(Step::Retired(r)) => Some(r.address),
-                        Some(Step::Exception(e)) => Some(e.return_address),
-                        _ => None,
-                    };
-                    if at(n) != Some(start) {
-                        return Err(miss(format!("unknown from {start:#x}, not {:x?}", at(n))));
-                    }
-                    let mut k = n;
-                    // Without a count: the first step after a waypoint, or before an exception.
-                    let (mut count, mut ends) = (0, false);
-                    loop {
-                        let done = match counted(instructions) {
-                            Some(all) => count == all,
-                            None => {
-                                let unseen = &self.included.unseen;
-                                let failed = k > 0
-                                    && unseen.get(self.cursor.wrapping_sub(1)) == Some(&true)
-                                    && unseen.get(k) != Some(&true);
-                                let there = at(k).is_none_or(|at| at == next);
-                                ends && (there || failed || !self.goes_on(k))
-                            }
-                        };
-                        if done {
-                            break;
-                        }
-                        if ends && counted(instructions).is_none() {
-                            return Err(miss(format!("unknown instructions to {next:#x}")));
-                        }
-                        let Some(Step::Retired(r)) = self.steps.get(k) else {
-                            return Err(miss(format!("only {count} instructions to {next:#x}")));
-                        };
-                        count += 1;
-                        self.cursor = k + 1;
-                        k = self.following(k + 1).unwrap_or(self.steps.len());
-                        let between = self.steps.get(self.cursor..k).unwrap_or_default();
-                        ends = !self.goes_on(k)
-                            || self.config.waypoints().has(r.instruction.kind)
-                            || between.iter().any(|step| matches!(step, Step::Transaction(_)))
-                            || !matches!(self.steps.get(k), Some(Step::Retired(_)));
-                    }
-                    // The successor in a failed transaction is in no step.
-                    let last = &self.included.unseen[..self.cursor];
-                    let failed = last.last().is_some_and(|unseen| *unseen);
-                    if !failed && self.goes_on(k) && at(k).is_some_and(|at| at != next) {
-                        return Err(miss(format!(
-                            "{count} instructions to {next:#x}, not {:x?}",
-                            at(k)
-                        )));
-                    }
-                    totals.instructions += count;
+                    totals.instructions +=
+                        self.fit_unknown(seen, start, next, counted(instructions)).map_err(miss)?;
                     seen = true;
                 }
                 Ran::Element(Element::Context(context)) => self.context = context,
@@ -245,6 +170,102 @@ impl Matcher<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Takes the step of an exception. Returns whether it is one: Debug state is left at the address of
+    /// its entry.
+    ///
+    /// # Errors
+    /// What does not fit.
+    fn fit_exception(&mut self, seen: bool, e: Exception) -> Result<bool, String> {
+        if e.return_address.is_none() {
+            self.skip_unseen();
+        }
+        let n = self.next(seen).ok_or("an exception too many")?;
+        let taken = match self.steps[n] {
+            Step::Exception(taken) => taken,
+            Step::Halted => {
+                self.cursor = n + 1;
+                return Ok(false);
+            }
+            other => return Err(format!("an exception, not {other:x?}")),
+        };
+        if e.return_address.is_some_and(|address| address != taken.return_address) {
+            return Err(format!(
+                "an exception from {:x?}, not {:#x}",
+                e.return_address, taken.return_address
+            ));
+        }
+        let name = self.config.exception_name(e.number);
+        let name = name.as_deref().unwrap_or_default();
+        if named(taken.cause).is_some_and(|want| want != name) && !self.numbered() {
+            return Err(format!("exception {name}, not {:?}", taken.cause));
+        }
+        self.cursor = n + 1;
+        Ok(true)
+    }
+
+    /// Skips the steps of unknown instructions from `start` to `next`, as many as `instructions` where
+    /// that is known, and returns their number.
+    ///
+    /// # Errors
+    /// What does not fit.
+    fn fit_unknown(
+        &mut self,
+        seen: bool,
+        start: u64,
+        next: u64,
+        instructions: Option<usize>,
+    ) -> Result<usize, String> {
+        let n = self.next(seen).ok_or_else(|| "unknown instructions".to_owned())?;
+        let at = |n: usize| match self.steps.get(n) {
+            Some(Step::Retired(r)) => Some(r.address),
+            Some(Step::Exception(e)) => Some(e.return_address),
+            _ => None,
+        };
+        if at(n) != Some(start) {
+            return Err(format!("unknown from {start:#x}, not {:x?}", at(n)));
+        }
+        let mut k = n;
+        // Without a count: the first step after a waypoint, or before an exception.
+        let (mut count, mut ends) = (0, false);
+        loop {
+            let done = match instructions {
+                Some(all) => count == all,
+                None => {
+                    let unseen = &self.included.unseen;
+                    let failed = k > 0
+                        && unseen.get(self.cursor.wrapping_sub(1)) == Some(&true)
+                        && unseen.get(k) != Some(&true);
+                    let there = at(k).is_none_or(|at| at == next);
+                    ends && (there || failed || !self.goes_on(k))
+                }
+            };
+            if done {
+                break;
+            }
+            if ends && instructions.is_none() {
+                return Err(format!("unknown instructions to {next:#x}"));
+            }
+            let Some(Step::Retired(r)) = self.steps.get(k) else {
+                return Err(format!("only {count} instructions to {next:#x}"));
+            };
+            count += 1;
+            self.cursor = k + 1;
+            k = self.following(k + 1).unwrap_or(self.steps.len());
+            let between = self.steps.get(self.cursor..k).unwrap_or_default();
+            ends = !self.goes_on(k)
+                || self.config.waypoints().has(r.instruction.kind)
+                || between.iter().any(|step| matches!(step, Step::Transaction(_)))
+                || !matches!(self.steps.get(k), Some(Step::Retired(_)));
+        }
+        // The successor in a failed transaction is in no step.
+        let last = &self.included.unseen[..self.cursor];
+        let failed = last.last().is_some_and(|unseen| *unseen);
+        if !failed && self.goes_on(k) && at(k).is_some_and(|at| at != next) {
+            return Err(format!("{count} instructions to {next:#x}, not {:x?}", at(k)));
+        }
+        Ok(count)
     }
 
     /// Whether exceptions have the numbers of the M profile.

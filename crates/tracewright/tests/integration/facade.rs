@@ -156,9 +156,9 @@ fn ranges_end_at_each_branch() {
         });
         ranges.fold((0, 0), |(ranges, all), instructions| (ranges + 1, all + instructions))
     };
-    let split = ranges(&trace);
-    let options = Options { split_source_ranges: false, ..Options::default() };
-    let joined = ranges(&trace.with_options(options));
+    let joined = ranges(&trace);
+    let options = Options { split_source_ranges: true, ..Options::default() };
+    let split = ranges(&trace.with_options(options));
     assert!(split.0 > joined.0, "{split:?}, {joined:?}");
     assert_eq!(split.1, joined.1);
 }

@@ -4,6 +4,7 @@ mod detection;
 mod printer;
 mod source;
 
+use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -267,29 +268,52 @@ fn stream(args: &ItmArgs, path: &Path, checked: &Checked) -> Result<bool, Fail> 
     if greeting.removed() > 0 {
         is_terminal(path);
     }
-    let has_time = printer.has_time();
-    let lost = printer.close()?;
-    let certain = summary(args, &receiver, has_time, checked.unlikely);
-    losses(lost);
-    let is_framed = receiver.form().is_some_and(|(form, _)| form.framing == Framing::Coresight);
-    if certain && checked.is_open && !receiver.begins_synced() && (lost > 0 || is_framed) {
-        message::line(&format!("help: {WRONG_RATE}"));
+    let end = StreamEnd { path, closed: connection && !stopped, error: ended };
+    end.report(args, checked, &receiver, printer)
+}
+
+/// How a stream ended.
+struct StreamEnd<'a> {
+    path: &'a Path,
+    /// The other side closed the connection.
+    closed: bool,
+    /// The error of the read that ended it.
+    error: Option<io::Error>,
+}
+
+impl StreamEnd<'_> {
+    /// Ends the output, and reports what was received.
+    fn report(
+        self,
+        args: &ItmArgs,
+        checked: &Checked,
+        receiver: &Receiver,
+        printer: Printer,
+    ) -> Result<bool, Fail> {
+        let has_time = printer.has_time();
+        let lost = printer.close()?;
+        let certain = summary(args, receiver, has_time, checked.unlikely);
+        losses(lost);
+        let is_framed = receiver.form().is_some_and(|(form, _)| form.framing == Framing::Coresight);
+        if certain && checked.is_open && !receiver.begins_synced() && (lost > 0 || is_framed) {
+            message::line(&format!("help: {WRONG_RATE}"));
+        }
+        let (path, bytes) = (self.path, receiver.bytes());
+        if let Some(error) = self.error {
+            let what =
+                format!("the trace ends after {bytes} bytes: {error}; all of them were decoded");
+            return Err(Fail::input(path, &what));
+        }
+        if self.closed {
+            message::line(&format!(
+                "tracewright: {}: the connection was closed by the other side after {bytes} bytes; all \
+                 of them were decoded",
+                path.display(),
+            ));
+            return Ok(false);
+        }
+        Ok(certain && !(args.strict && lost > 0))
     }
-    if let Some(error) = ended {
-        let bytes = receiver.bytes();
-        let what = format!("the trace ends after {bytes} bytes: {error}; all of them were decoded");
-        return Err(Fail::input(path, &what));
-    }
-    if connection && !stopped {
-        message::line(&format!(
-            "tracewright: {}: the connection was closed by the other side after {} bytes; all of them \
-             were decoded",
-            path.display(),
-            receiver.bytes()
-        ));
-        return Ok(false);
-    }
-    Ok(certain && !(args.strict && lost > 0))
 }
 
 /// The bytes of `source`; those of a file that is not `growing` may be converted.

@@ -65,6 +65,55 @@ impl Profile {
     }
 }
 
+/// The port of [`Params::spec`].
+const SPEC_PORT: Port = Port {
+    minor_revision: 0,
+    itype_width: 4,
+    iretire_width: 3,
+    ilastsize_width: 1,
+    ntkn_width: 5,
+    ctype_width: 2,
+    taken_branches: 1,
+    user_width: 256,
+    comparators: 16,
+    filters: 16,
+    ecause_choice: 5,
+    filter_context: true,
+    filter_ecause: 1,
+    filter_interrupt: true,
+    filter_privilege: true,
+    filter_tval: true,
+};
+
+/// The choices of [`Params::spec`]: of the draft, and of version 2.0 or later.
+const fn spec_choices(draft: bool, v2: bool) -> Choices {
+    Choices {
+        difference: Difference::CurrentMinusPrevious,
+        full_mode: 4,
+        compression: Compression::Whole,
+        padding: Padding::Sign,
+        message_type: if draft { MessageType::Payload } else { MessageType::Header },
+        loop_label: LoopLabel::NextPacket,
+        notifications: false,
+        no_irreport: false,
+        irdepth_ones: false,
+        plain_notify: false,
+        trap: if v2 { TrapPacket::ThAddr } else { TrapPacket::TvalEpc },
+        tval_always: !v2,
+        predictor_reset: Reset::Sync,
+        cache_all: false,
+        ecall_retires: false,
+        start_unretired: false,
+        drop_unretired: false,
+        trapped_in_stream: false,
+        resync: Sync::Packets,
+        resync_max: 1 << 10,
+        longest_count: 1 << 24,
+        context_flushes: false,
+        itype4_call: false,
+    }
+}
+
 impl Params {
     /// The defaults of `version` and `profile` on RV64 or RV32.
     ///
@@ -153,31 +202,7 @@ impl Params {
                 resync_disabled: false,
                 iret_ext: standard,
             },
-            choices: Choices {
-                difference: Difference::CurrentMinusPrevious,
-                full_mode: 4,
-                compression: Compression::Whole,
-                padding: Padding::Sign,
-                message_type: if draft { MessageType::Payload } else { MessageType::Header },
-                loop_label: LoopLabel::NextPacket,
-                notifications: false,
-                no_irreport: false,
-                irdepth_ones: false,
-                plain_notify: false,
-                trap: if v2 { TrapPacket::ThAddr } else { TrapPacket::TvalEpc },
-                tval_always: !v2,
-                predictor_reset: Reset::Sync,
-                cache_all: false,
-                ecall_retires: false,
-                start_unretired: false,
-                drop_unretired: false,
-                trapped_in_stream: false,
-                resync: Sync::Packets,
-                resync_max: 1 << 10,
-                longest_count: 1 << 24,
-                context_flushes: false,
-                itype4_call: false,
-            },
+            choices: spec_choices(draft, v2),
             vectors: Vectors { machine: None, supervisor: None, guest: None },
             data: Data {
                 address_width: xlen,
@@ -192,24 +217,7 @@ impl Params {
                 mmacas: false,
             },
             own: OwnMessages { discovery: false, cycle_counts: false, profiling: 0 },
-            port: Port {
-                minor_revision: 0,
-                itype_width: 4,
-                iretire_width: 3,
-                ilastsize_width: 1,
-                ntkn_width: 5,
-                ctype_width: 2,
-                taken_branches: 1,
-                user_width: 256,
-                comparators: 16,
-                filters: 16,
-                ecause_choice: 5,
-                filter_context: true,
-                filter_ecause: 1,
-                filter_interrupt: true,
-                filter_privilege: true,
-                filter_tval: true,
-            },
+            port: SPEC_PORT,
             before: None,
         }
     }

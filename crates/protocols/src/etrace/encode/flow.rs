@@ -327,26 +327,7 @@ impl Flow {
         let by_count =
             params.choices.resync == Sync::Packets && self.sync_position == SyncPosition::Next;
         if prev.is(is::TRAP) {
-            if !only {
-                self.second_of_handler = choices.trapped_in_stream;
-                if trap_reported && v2 && !draft {
-                    self.start(cur, params, out);
-                } else {
-                    self.trap(prev, cur, true, params, out);
-                }
-                return Reported::Sync;
-            }
-            // Another trap before the first instruction of the handler.
-            if v2 && !draft && (!trap_reported || choices.start_unretired) {
-                // The specification leaves the address open: it is that of the first trap.
-                let epc = if prev.is(is::ONLY) { prev.address } else { prev.after };
-                let reported =
-                    if choices.start_unretired { *cur } else { Inst { address: epc, ..*cur } };
-                self.trap(prev, &reported, false, params, out);
-                self.trap_reported = choices.start_unretired && next.is(is::TRAP);
-                return Reported::Sync;
-            }
-            return Reported::Unretired;
+            return self.after_trap([prev, cur, next], only, trap_reported, params, out);
         }
         if draft && cur.is(is::DISCONTINUITY) && !only {
             self.trap(&Inst { cause: 0, tval: 0, flags: is::TRAP, ..*cur }, cur, true, params, out);
@@ -389,20 +370,7 @@ impl Flow {
             self.sync_next = due && !by_count || late;
             return Reported::Here;
         }
-        let trap = next.is(is::TRAP) && next.is(is::ONLY);
-        let changes = next.is(is::CHANGED) && (self.branches != 0 || self.quirks.flushes_privilege);
-        // The decoder may reach the start of another context before the jump of unknown target, or
-        // before the implied returns, that lead to it. So the last instruction is reported. (For
-        // another privilege the decoder knows that only a trap return leads there.)
-        let jumps = next.is(is::CONTEXT) && (cur.is(is::UPDISCON) || self.returns.implies());
-        let call = params.options.implicit_return
-            && self.reports_calls
-            && cur.is(is::CALL)
-            && self.returns.ambiguous(params);
-        let format3 = trap || changes || jumps || next.is(is::DISCONTINUITY);
-        if format3 || call || self.jumps_to_executed(cur, prev, next, params) {
-            // Without a packet of format 3 after it, `notify` marks that no jump leads here.
-            self.report(cur, !format3 && !self.returns.returned(), false, params, out);
+        if self.leads_elsewhere([prev, cur, next], params, out) {
             return Reported::Here;
         }
         if next.is(is::UNQUALIFIED) {
@@ -423,6 +391,66 @@ impl Flow {
             );
         }
         Reported::Not
+    }
+
+    /// Sends the packet of `cur` if it is due because of what follows it: another context, or a place
+    /// that the decoder would not find by itself.
+    fn leads_elsewhere(
+        &mut self,
+        [prev, cur, next]: [&Inst; 3],
+        params: &Params,
+        out: &mut impl Extend<Packet>,
+    ) -> bool {
+        let trap = next.is(is::TRAP) && next.is(is::ONLY);
+        let changes = next.is(is::CHANGED) && (self.branches != 0 || self.quirks.flushes_privilege);
+        // The decoder may reach the start of another context before the jump of unknown target, or
+        // before the implied returns, that lead to it. So the last instruction is reported. (For
+        // another privilege the decoder knows that only a trap return leads there.)
+        let jumps = next.is(is::CONTEXT) && (cur.is(is::UPDISCON) || self.returns.implies());
+        let call = params.options.implicit_return
+            && self.reports_calls
+            && cur.is(is::CALL)
+            && self.returns.ambiguous(params);
+        let format3 = trap || changes || jumps || next.is(is::DISCONTINUITY);
+        if format3 || call || self.jumps_to_executed(cur, prev, next, params) {
+            // Without a packet of format 3 after it, `notify` marks that no jump leads here.
+            self.report(cur, !format3 && !self.returns.returned(), false, params, out);
+            return true;
+        }
+        false
+    }
+
+    /// Sends the packet of `cur`, the instruction after a trap. It is the trap's instruction itself if
+    /// `only`: another trap comes before the first instruction of the handler.
+    fn after_trap(
+        &mut self,
+        [prev, cur, next]: [&Inst; 3],
+        only: bool,
+        reported: bool,
+        params: &Params,
+        out: &mut impl Extend<Packet>,
+    ) -> Reported {
+        let choices = &params.choices;
+        let by_address = choices.trap == TrapPacket::ThAddr && !params.is_draft();
+        if !only {
+            self.second_of_handler = choices.trapped_in_stream;
+            if reported && by_address {
+                self.start(cur, params, out);
+            } else {
+                self.trap(prev, cur, true, params, out);
+            }
+            return Reported::Sync;
+        }
+        // Another trap before the first instruction of the handler.
+        if by_address && (!reported || choices.start_unretired) {
+            // The specification leaves the address open: it is that of the first trap.
+            let epc = if prev.is(is::ONLY) { prev.address } else { prev.after };
+            let from = if choices.start_unretired { *cur } else { Inst { address: epc, ..*cur } };
+            self.trap(prev, &from, false, params, out);
+            self.trap_reported = choices.start_unretired && next.is(is::TRAP);
+            return Reported::Sync;
+        }
+        Reported::Unretired
     }
 
     /// Whether this instruction gets the synchronisation packet of the period.
