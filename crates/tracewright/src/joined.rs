@@ -203,6 +203,7 @@ impl<V: Visitor> Taking<V> {
                     return false;
                 }
             }
+            stacks.may_end(part);
             true
         };
         Taking { frames: false, take }

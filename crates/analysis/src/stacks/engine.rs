@@ -65,6 +65,8 @@ pub struct Stacks<V: Visitor> {
     pub(super) unwind_targets: Arc<UnwindTargets>,
     /// The buffers are joined.
     pub(super) joined: Option<Box<Joined>>,
+    /// Clock values with which the trace ends.
+    pub(super) waiting: Vec<Transfer>,
     /// What was found.
     pub counts: StackCounts,
 }
@@ -92,6 +94,7 @@ impl<V: Visitor> Stacks<V> {
             switches: Switches::default(),
             unwind_targets: Arc::default(),
             joined: None,
+            waiting: Vec::new(),
             counts: StackCounts::default(),
         };
         for source in 0..sources {
@@ -440,6 +443,11 @@ impl<V: Visitor> Stacks<V> {
 
     /// Ends all frames: the trace ends.
     pub fn finish(&mut self) {
+        let waiting = std::mem::take(&mut self.waiting);
+        // Those of joined buffers end each buffer, and not the trace.
+        if self.joined.is_none() {
+            self.transfers(waiting);
+        }
         for source in 0..self.sources.len() {
             let at = u64::MAX;
             self.settle(source, at);

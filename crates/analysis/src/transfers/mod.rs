@@ -8,6 +8,8 @@
 mod blocks;
 mod marks;
 mod state;
+#[cfg(test)]
+mod tests;
 
 use tracewright_base::{
     Batch, Code as _, Context, Counted, Element, Gap, Isa, Kind as Effect, Last, Part as Executed,
@@ -23,7 +25,7 @@ use crate::stacks::{Part, PartBuilder};
 use crate::transfer::{Kind, NO_FUNCTION, Transfer, empty};
 use crate::transfer_log::TransferLog;
 use marks::{Marks, Walk};
-use state::{Before, Current, Pending, State};
+use state::{Before, Current, Pending, SourceState, State};
 
 /// Finds the transfers of all sources.
 #[derive(Debug)]
@@ -167,7 +169,9 @@ impl Transfers {
         let Some(Current { state, .. }) = self.sources.get(source) else { return };
         let (last, end) = match state.before {
             Before::Range(last, end) => (last, end),
-            Before::Unknown => return self.to(source, at, Kind::Enter, target, None),
+            Before::Unknown | Before::Untraced => {
+                return self.to(source, at, Kind::Enter, target, None);
+            }
             Before::Exception(number, ret) => {
                 return self.transfer_to(source, at, (Kind::Exception, number), target, ret);
             }
@@ -212,7 +216,7 @@ impl Transfers {
     fn elsewhere(&mut self, source: usize, at: u64, range: &Range) {
         let Some(current) = self.sources.get(source) else { return };
         if !current.expects(range.start) {
-            self.follow(source, at, range.start);
+            self.continues_at(source, at, range);
         }
         let Some(current) = self.sources.get_mut(source) else { return };
         let end = range.end();
@@ -220,6 +224,50 @@ impl Transfers {
             return self.leave(source, at, range);
         }
         current.execute(at, range, end);
+    }
+
+    /// A range that needs a transfer, or precedes clock values that wait.
+    fn continues_at(&mut self, source: usize, at: u64, range: &Range) {
+        self.follow(source, at, range.start);
+        let Some(current) = self.sources.get_mut(source) else { return };
+        // Where the range runs into another function, that may be before them, too.
+        if current.state.within.1 < range.last_address() {
+            current.forget_waiting();
+        }
+        self.release(source);
+        if let Some(Current { state, pending, .. }) = self.sources.get_mut(source)
+            && range.cycles.get().is_some()
+        {
+            pending.cycles = pending.cycles.saturating_add(std::mem::take(&mut state.carried));
+        }
+    }
+
+    /// Appends the clock values that wait.
+    fn release(&mut self, source: usize) {
+        let Some(current) = self.sources.get_mut(source) else { return };
+        for time in std::mem::take(&mut current.waiting) {
+            self.push(source, time);
+        }
+    }
+
+    /// A clock value. What happened at the end of the last range, such as a call, is before it, but
+    /// known only where the next one begins.
+    fn time(&mut self, source: usize, time: Transfer) {
+        let Some(current) = self.sources.get_mut(source) else { return };
+        let carried = match time.kind {
+            Kind::Cycles | Kind::CyclesLost => std::mem::take(&mut current.state.carried),
+            _ => 0,
+        };
+        let target = match time.kind {
+            Kind::Cycles => time.target.saturating_add(carried),
+            _ => time.target,
+        };
+        let time = Transfer { target, ..time };
+        if current.state.before == Before::Unknown {
+            self.push(source, time);
+        } else if !current.wait(time) {
+            self.lost(source, time.at, Some(Kind::Lost));
+        }
     }
 
     /// A range that may run from one function into others.
@@ -315,6 +363,10 @@ impl Transfers {
             // In the M profile, the return from the exception is a return.
             (Before::ExceptionReturn | Before::Range(..), _) if exception.tail_chain => {
                 before = Before::TailChain(exception.number, ret);
+                // One handler ended before them, the other one begins after them.
+                if let Some(current) = self.sources.get_mut(source) {
+                    current.forget_waiting();
+                }
             }
             // The instruction at the return address was not executed, but control was there.
             (Before::Range(..) | Before::ExceptionReturn, Some(ret)) => {
@@ -334,6 +386,7 @@ impl Transfers {
             }
             _ => {}
         }
+        self.release(source);
         if let Some(current) = self.sources.get_mut(source) {
             current.precede(before);
         }
@@ -349,6 +402,11 @@ impl Transfers {
         }
         state.thread = thread;
         if let Some(id) = context.context_id.or(context.vmid) {
+            // A branch before them is taken for one of the other thread.
+            if let Some(current) = self.sources.get_mut(source).filter(|own| own.may_leave()) {
+                current.forget_waiting();
+            }
+            self.release(source);
             let (target, ret) = (id.into(), context.vmid.map(u64::from));
             self.push(source, Transfer { target, ret, kind: Kind::Context, ..empty(source, at) });
         }
@@ -358,14 +416,23 @@ impl Transfers {
         let Some(current) = self.sources.get_mut(source) else { return };
         let before = current.state.before;
         (current.state.within, current.state.function) = ((1, 0), NO_FUNCTION);
-        current.precede(Before::Unknown);
+        current.state.before = match kind {
+            None if before != Before::Unknown => Before::Untraced,
+            _ => Before::Unknown,
+        };
         match (before, kind) {
             (Before::Exception(exception, ret), None) => {
                 let kind = Kind::Untraced;
                 self.push(source, Transfer { kind, ret, exception, ..empty(source, at) });
             }
-            (Before::Unknown, _) | (_, None) => {}
+            // Functions may have ended before the clock values that wait, and after them.
+            (_, None) => current.forget_waiting(),
+            (Before::Unknown | Before::Untraced, _) => {}
             (_, Some(kind)) => self.push(source, Transfer { kind, ..empty(source, at) }),
+        }
+        self.release(source);
+        if let Some(current) = self.sources.get_mut(source) {
+            current.precede(current.state.before);
         }
     }
 
@@ -384,21 +451,21 @@ impl Transfers {
             Element::Exception(exception) => self.exception(source, at, &exception),
             Element::ExceptionReturn => {
                 if let Some(current) = self.sources.get_mut(source)
-                    && current.state.before != Before::Unknown
+                    && current.state.before.is_known()
                 {
                     current.precede(Before::ExceptionReturn);
                 }
             }
             Element::Timestamp { value: target, .. } => {
                 self.select(source, &element);
-                self.push(source, Transfer { target, kind: Kind::Timestamp, ..empty(source, at) });
+                self.time(source, Transfer { target, kind: Kind::Timestamp, ..empty(source, at) });
             }
             Element::Cycles(Some(cycles)) => {
                 let (target, kind) = (cycles.into(), Kind::Cycles);
-                self.push(source, Transfer { target, kind, ..empty(source, at) });
+                self.time(source, Transfer { target, kind, ..empty(source, at) });
             }
             Element::Cycles(None) => {
-                self.push(source, Transfer { kind: Kind::CyclesLost, ..empty(source, at) });
+                self.time(source, Transfer { kind: Kind::CyclesLost, ..empty(source, at) });
             }
             Element::DataAccess(_) => self.select(source, &element),
             // What is between is not traced, but nothing is lost.
@@ -445,7 +512,7 @@ impl Listener for Transfers {
 }
 
 impl Fork for Transfers {
-    type State = Vec<State>;
+    type State = Vec<SourceState>;
     type Output = Part;
     // To join the frames of a part takes a time for each of its call paths.
     const PARTS: usize = 8;
@@ -464,11 +531,15 @@ impl Fork for Transfers {
         }
     }
 
-    fn state(&self) -> Vec<State> {
-        self.sources.iter().map(|current| current.state).collect()
+    fn state(&self) -> Vec<SourceState> {
+        let of = |current: &Current| SourceState {
+            state: current.state,
+            waiting: current.waiting.clone(),
+        };
+        self.sources.iter().map(of).collect()
     }
 
-    fn resume(&mut self, states: Vec<State>) {
+    fn resume(&mut self, states: Vec<SourceState>) {
         self.sources = states.into_iter().map(Current::new).collect();
         self.found.clear();
         if let Some(frames) = &mut self.frames {
@@ -489,10 +560,11 @@ impl Fork for Transfers {
         let next = self.found.next();
         let found = std::mem::replace(&mut self.found, next);
         self.frames_weight = 0;
-        match &mut self.frames {
+        let part = match &mut self.frames {
             Some(frames) => frames.finish(found),
             None => Part::of_transfers(found),
-        }
+        };
+        part.with_waiting(self.sources.iter().flat_map(|current| &current.waiting).copied())
     }
     #[inline]
     fn weight(&self) -> usize {

@@ -3,7 +3,7 @@
 use tracewright_base::{BlockStep, Kind as Effect, Last, Range, Role, Space};
 use tracewright_image::Selection;
 
-use crate::transfer::{Kind, NO_FUNCTION};
+use crate::transfer::{Kind, NO_FUNCTION, Transfer};
 
 /// What precedes the next range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,6 +19,15 @@ pub(super) enum Before {
     TailChain(u16, Option<u64>),
     /// A return from an exception.
     ExceptionReturn,
+    /// Instructions that are not traced. What continues may have begun before the next clock value.
+    Untraced,
+}
+
+impl Before {
+    /// Whether it is known what precedes.
+    pub(super) const fn is_known(self) -> bool {
+        !matches!(self, Before::Unknown | Before::Untraced)
+    }
 }
 
 /// What the transfers of later elements depend on.
@@ -33,6 +42,16 @@ pub struct State {
     /// Addresses around the last range in the same function; none if the first is the greater.
     pub(super) within: (u64, u64),
     pub(super) function: u32,
+    /// Cycles that are a part of the next count.
+    pub(super) carried: u64,
+}
+
+/// The state of a source, which later output depends on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SourceState {
+    pub(super) state: State,
+    /// As [`Current::waiting`].
+    pub(super) waiting: Vec<Transfer>,
 }
 
 impl Default for State {
@@ -44,6 +63,7 @@ impl Default for State {
             thread: None,
             within: (1, 0),
             function: NO_FUNCTION,
+            carried: 0,
         }
     }
 }
@@ -128,13 +148,20 @@ pub(super) struct Pending {
     pub(super) cycles: u64,
 }
 
+/// Clock values of a source that wait one by one.
+const MAX_WAITING: usize = 16;
+/// Those that wait where the clock runs backwards.
+const MAX_BACKWARDS: usize = 1 << 10;
+
 /// A source.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Current {
-    /// [`State::expects`].
+    /// [`State::expects`]; none as long as clock values wait.
     pub(super) expects: (u64, u64),
     pub(super) pending: Pending,
     pub(super) state: State,
+    /// Clock values since the last range: they follow the transfer to the next one.
+    pub(super) waiting: Vec<Transfer>,
     /// The step of a cached block whose range precedes the next one.
     pub(super) step: Option<BlockStep>,
     /// The function was found in other memory.
@@ -147,16 +174,17 @@ pub(super) struct Current {
 
 impl Default for Current {
     fn default() -> Current {
-        Current::new(State::default())
+        Current::new(SourceState::default())
     }
 }
 
 impl Current {
-    pub(super) fn new(state: State) -> Current {
-        let pending = Pending::default();
-        let expects = state.expects();
-        let (stale, whole, stub) = (true, false, false);
-        Current { expects, pending, state, step: None, stale, whole, stub }
+    pub(super) fn new(SourceState { state, waiting }: SourceState) -> Current {
+        let (expects, pending) = Default::default();
+        let (step, stale, whole, stub) = (None, true, false, false);
+        let mut own = Current { expects, pending, state, waiting, step, stale, whole, stub };
+        own.precede(state.before);
+        own
     }
 
     /// Whether a range at `start` needs no transfer.
@@ -184,8 +212,49 @@ impl Current {
 
     pub(super) fn precede(&mut self, before: Before) {
         self.state.before = before;
-        self.expects = self.state.expects();
+        let free = self.waiting.is_empty() && self.state.carried == 0;
+        self.expects = if free { self.state.expects() } else { (u64::MAX, 0) };
         self.step = None;
+    }
+
+    /// A clock value waits for the next range. Returns `false` if too many do.
+    pub(super) fn wait(&mut self, time: Transfer) -> bool {
+        let many = self.waiting.len() >= MAX_WAITING;
+        let last = self.waiting.iter_mut().rfind(|last| many && last.kind == time.kind);
+        match last {
+            Some(last) if time.kind == Kind::Cycles => {
+                last.target = last.target.saturating_add(time.target);
+            }
+            // Nothing is executed between them. A clock that runs backwards remains.
+            Some(last) if last.target <= time.target => *last = time,
+            _ => self.waiting.push(time),
+        }
+        self.precede(self.state.before);
+        self.waiting.len() <= MAX_BACKWARDS
+    }
+
+    /// Whether the next range may be elsewhere.
+    pub(super) fn may_leave(&self) -> bool {
+        match self.state.before {
+            Before::Range(last, end) => {
+                let (first, last_end) = self.state.within;
+                continues(last) != Continues::Next || end < first || last_end < end
+            }
+            _ => true,
+        }
+    }
+
+    /// What is known next happened before or after the clock values that wait: they do not bound
+    /// its time.
+    pub(super) fn forget_waiting(&mut self) {
+        let carried = &mut self.state.carried;
+        self.waiting.retain(|time| match time.kind {
+            Kind::Cycles => {
+                *carried = carried.saturating_add(time.target);
+                false
+            }
+            kind => kind == Kind::CyclesLost,
+        });
     }
 }
 

@@ -95,7 +95,7 @@ impl PartBuilder {
         }
         let (items, nodes) = (std::mem::take(&mut self.items), std::mem::take(&mut self.nodes));
         self.clear();
-        Part { log, items, nodes, spare: self.spare.clone() }
+        Part { log, items, nodes, spare: self.spare.clone(), waiting: Vec::new() }
     }
 
     /// The next transfer begins another part.

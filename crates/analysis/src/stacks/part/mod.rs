@@ -55,6 +55,9 @@ pub struct Part {
     nodes: usize,
     /// Where the memory of nodes goes.
     spare: SpareNodes,
+    /// Clock values behind the last range of each source: the next part has them, or the trace ends
+    /// with them.
+    waiting: Vec<Transfer>,
 }
 
 impl Drop for Part {
@@ -221,7 +224,15 @@ struct Deferred {
 impl Part {
     /// Only transfers.
     pub(crate) fn of_transfers(log: TransferLog) -> Part {
-        Part { log, items: Vec::new(), nodes: 0, spare: SpareNodes::default() }
+        let mut part = Part::default();
+        part.log = log;
+        part
+    }
+
+    /// With clock values that are the end of the trace, if it ends with the part.
+    pub(crate) fn with_waiting(mut self, waiting: impl Iterator<Item = Transfer>) -> Part {
+        self.waiting.extend(waiting);
+        self
     }
 
     /// The frames of `transfers`. `targets`: where exceptions of C++ and panics of Rust continue.
@@ -259,9 +270,21 @@ impl Part {
     }
 }
 
+impl<V: Visitor> Stacks<V> {
+    /// The trace may end with this part, whose [transfers](Stacks::transfers) were taken.
+    pub fn may_end(&mut self, part: &Part) {
+        self.waiting.clone_from(&part.waiting);
+    }
+}
+
 impl<V: Join> Stacks<V> {
     /// The next part of the trace: the same as its [transfers](Stacks::transfers).
     pub fn part(&mut self, part: &Part) {
+        self.frames_of(part);
+        self.may_end(part);
+    }
+
+    fn frames_of(&mut self, part: &Part) {
         if part.items.is_empty() || self.visitor.room() < part.nodes {
             return self.transfers(part.transfers());
         }
