@@ -59,6 +59,7 @@ pub mod etmv3;
 pub mod etmv4;
 pub mod etmv4d;
 pub mod etrace;
+pub mod external_stream;
 mod fifo;
 mod filter_registers;
 mod flow;
@@ -97,8 +98,10 @@ pub(crate) mod ways;
 
 pub use any_stream::AnyStream;
 pub use demux::Demux;
+pub use external_stream::external_config;
 pub use kind::PacketKind;
 pub use observer::Observer;
 pub use protocol::{Field, InvalidRegister, Protocol, Resume, TraceForm};
+pub use registry::Registry;
 pub use stream::Stream;
 pub use sync_run::SyncRun;

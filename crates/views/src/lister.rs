@@ -2,7 +2,7 @@
 
 use std::io;
 
-use tracewright_base::{Batch, Element, Range};
+use tracewright_base::{Batch, Custom, Element, Range};
 use tracewright_decode::listener::{each_part, each_turn};
 use tracewright_decode::{Event, Fork, Listener, SourceBytes, Wants};
 use tracewright_image::Selection;
@@ -29,6 +29,9 @@ pub trait Form {
 
     /// An element that is no range.
     fn element(&mut self, to: LineOrigin<'_>, what: &Element, out: &mut String);
+
+    /// [`Element::Custom`] and its bytes.
+    fn custom(&mut self, to: LineOrigin<'_>, custom: Custom, bytes: &[u8], out: &mut String);
 
     /// Executed instructions. `cache` has the texts of ranges.
     fn range(
@@ -271,6 +274,17 @@ impl<F: Form, W: io::Write> Listener for Lister<F, W> {
             self.element_line(n, at, &what);
         }
         done.iter().filter(last).for_each(|line| self.text_line(n, line));
+    }
+
+    fn custom(&mut self, n: usize, at: u64, custom: Custom, bytes: &[u8]) {
+        let shows = self.filter.is_all() || self.filter.element(n, &Element::Custom(custom));
+        if !shows || !self.form.lists().elements {
+            return;
+        }
+        let Some(source) = self.sources.get(n) else { return };
+        let place = LineOrigin { n, source, at };
+        self.form.custom(place, custom, bytes, &mut self.lines.text);
+        self.lines.relieve();
     }
 
     fn batch(&mut self, batch: &Batch<'_>) {

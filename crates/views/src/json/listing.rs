@@ -2,7 +2,7 @@
 
 use std::io;
 
-use tracewright_base::{Channel, Element, Range};
+use tracewright_base::{Channel, Custom, Element, Range};
 use tracewright_decode::{Plan, Tally};
 
 use super::{Object, element};
@@ -101,6 +101,12 @@ impl Form for Objects {
 
     fn element(&mut self, to: LineOrigin<'_>, what: &Element, out: &mut String) {
         fields(to.source, what, self.begin("element", to, out));
+    }
+
+    fn custom(&mut self, to: LineOrigin<'_>, custom: Custom, bytes: &[u8], out: &mut String) {
+        let what = Element::Custom(custom);
+        let o = self.begin("element", to, out).text("kind", what.kind());
+        element::fields(to.source, &what, o).bytes("bytes", bytes).line();
     }
 
     fn range(

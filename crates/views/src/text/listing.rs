@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::io;
 
-use tracewright_base::{Element, Range};
+use tracewright_base::{Custom, Element, Range};
 
 use super::colour::Tone;
 use super::element::{element, plain_range};
@@ -160,6 +160,18 @@ impl Form for Columns {
         let start = out.len();
         element(to.source, what, out);
         self.end(Tone::of(what), start, out);
+    }
+
+    fn custom(&mut self, to: LineOrigin<'_>, custom: Custom, bytes: &[u8], out: &mut String) {
+        self.begin(to, out);
+        let (start, what) = (out.len(), Element::Custom(custom));
+        element(to.source, &what, out);
+        // A line has room for this many; JSON has all.
+        for byte in bytes.iter().take(16) {
+            let _ = write!(out, " {byte:02x}");
+        }
+        out.push_str(if bytes.len() > 16 { " .." } else { "" });
+        self.end(Tone::of(&what), start, out);
     }
 
     #[inline]
