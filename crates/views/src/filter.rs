@@ -36,6 +36,12 @@ impl Filter {
         self.kinds.is_empty() && self.addresses.is_none() && self.context.is_none()
     }
 
+    /// Whether this kind is selected by its name, anywhere.
+    pub fn names(&self, kind: &str) -> bool {
+        let anywhere = self.addresses.is_none() && self.context.is_none();
+        anywhere && self.kinds.iter().any(|own| own == kind)
+    }
+
     /// The context IDs: the state that later results depend on.
     pub fn contexts(&self) -> Vec<Option<u32>> {
         self.contexts.clone()

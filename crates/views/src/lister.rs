@@ -4,7 +4,8 @@ use std::io;
 
 use tracewright_base::{Batch, Custom, Element, Range};
 use tracewright_decode::listener::{each_part, each_turn};
-use tracewright_decode::{Event, Fork, Listener, SourceBytes, Wants};
+use tracewright_decode::{Event, Fork, Listener, Packets, SourceBytes, Wants};
+use tracewright_frames as frames;
 use tracewright_image::Selection;
 use tracewright_protocols::Field;
 use tracewright_protocols::registry::{AnyConfig, AnyPacket};
@@ -44,6 +45,9 @@ pub trait Form {
 
     /// Turns of a loop that are not listed.
     fn turns(&mut self, to: LineOrigin<'_>, turns: LoopTurns<'_>, out: &mut String);
+
+    /// A trigger of the trace link, with its value.
+    fn link_trigger(&mut self, at: u64, value: u8, out: &mut String);
 
     /// Text that software wrote.
     fn text(&mut self, to: LineOrigin<'_>, line: &Line, out: &mut String);
@@ -185,6 +189,11 @@ impl<F: Form, W: io::Write> Lister<F, W> {
         self.lines.relieve();
     }
 
+    /// Whether triggers of the trace link are listed: where they are asked for.
+    fn lists_triggers(&self) -> bool {
+        self.form.lists().elements && self.filter.names("trigger")
+    }
+
     fn skipped_packet(&mut self, n: usize, at: u64, packet: Option<AnyPacket<'_>>) {
         let fields = self.form.lists().fields.then_some(&mut self.fields);
         interpretation::skip(&mut self.transcripts, fields, &self.sources, n, at, packet);
@@ -311,6 +320,10 @@ impl<F: Form, W: io::Write> Listener for Lister<F, W> {
             Event::Packet { source, bytes, packet } => self.packet(*source, bytes, *packet),
             Event::Skipped { source, at, packet } => self.skipped_packet(*source, *at, *packet),
             Event::Select { source, selection } => self.select(*source, *selection),
+            Event::Link { at, event: frames::Event::Trigger(value) } if self.lists_triggers() => {
+                self.form.link_trigger(*at, *value, &mut self.lines.text);
+                self.lines.relieve();
+            }
             _ => {}
         }
     }
@@ -318,6 +331,7 @@ impl<F: Form, W: io::Write> Listener for Lister<F, W> {
     fn wants(&self) -> Wants {
         match self.form.lists().packets {
             true => Wants::EACH_PACKET,
+            false if self.lists_triggers() => Wants::ELEMENTS.with_packets(Packets::Counted),
             false => Wants::ELEMENTS,
         }
     }

@@ -126,6 +126,11 @@ impl Form for Objects {
         out.push('\n');
     }
 
+    fn link_trigger(&mut self, at: u64, value: u8, out: &mut String) {
+        let o = Object::new(out).text("type", "event").number("offset", at);
+        o.text("kind", "trigger").number("value", value.into()).line();
+    }
+
     fn text(&mut self, to: LineOrigin<'_>, line: &Line, out: &mut String) {
         let o = self.begin("text", to, out);
         let o = match line.channel {

@@ -194,6 +194,13 @@ impl Form for Columns {
         });
     }
 
+    fn link_trigger(&mut self, at: u64, value: u8, out: &mut String) {
+        self.long_offset(at, out);
+        let start = out.len();
+        let _ = write!(out, "  link  trigger    of the trace link, value {value:#04x}");
+        self.end(Tone::Event, start, out);
+    }
+
     fn turns(&mut self, to: LineOrigin<'_>, turns: LoopTurns<'_>, out: &mut String) {
         self.begin(to, out);
         let start = out.len();
