@@ -5,8 +5,8 @@ use core::hash::{Hash, Hasher};
 /// What a protocol reports that no other element states: a kind, and bytes. The bytes are in the
 /// batch of the element: [`Batch::content`](crate::Batch::content).
 ///
-/// Two values are equal if their kinds and lengths are: where the bytes are depends on how the trace
-/// was cut into batches.
+/// Two values are equal if their kinds and lengths are: where the bytes are depends on how the
+/// trace was cut into batches.
 #[derive(Clone, Copy, Debug)]
 pub struct Custom {
     /// The name of the kind, in lower case with hyphens.

@@ -122,7 +122,8 @@
 // An element that this version of the interface has no form for.
 #define TW_ELEMENT_OTHER 27
 
-// What a protocol reports that no other element states: `length` bytes, which a `tw_push` delivers.
+// What a protocol reports that no other element states: `length` bytes, which a `tw_push`
+// delivers.
 #define TW_ELEMENT_CUSTOM 28
 
 // The field `address` is known.
@@ -616,9 +617,9 @@ typedef struct tw_error {
   char text[504];
 } tw_error;
 
-// A trace protocol of the client. Its functions may be called by several threads at once. They must
-// depend on their arguments only: the state of a decoder is `state_size` bytes, at first 0, which
-// the library copies and compares. What the structure points to is copied.
+// A trace protocol of the client. Its functions may be called by several threads at once. They
+// must depend on their arguments only: the state of a decoder is `state_size` bytes, at first 0,
+// which the library copies and compares. What the structure points to is copied.
 typedef struct tw_protocol {
   // Size of the structure in bytes.
   uint32_t size;
@@ -657,8 +658,8 @@ typedef struct tw_open_options {
   uint32_t max_expansion;
   // 0.
   uint32_t reserved;
-  // Protocols of the client, whose names come before those of the library. What is copied of them
-  // stays in memory until the process ends.
+  // Protocols of the client, whose names come before those of the library. What is copied of
+  // them stays in memory until the process ends.
   const struct tw_protocol *const *protocols;
   // Their number.
   size_t protocol_count;
@@ -908,7 +909,8 @@ typedef struct tw_index_options {
 typedef int32_t (*tw_write)(void *user, const uint8_t *bytes, size_t length);
 
 // Receives an element, and the name of the kind and the bytes of `TW_ELEMENT_CUSTOM`, otherwise
-// NULL and none: all valid during the call. It returns `TW_CONTINUE`, `TW_HOLD`, or another number to end decoding.
+// NULL and none: all valid during the call. It returns `TW_CONTINUE`, `TW_HOLD`, or another number
+// to end decoding.
 typedef int32_t (*tw_receive_element)(void *user,
                                       const struct tw_element *element,
                                       const char *name,
@@ -964,9 +966,10 @@ typedef struct tw_report {
 typedef void (*tw_receive_report)(void *user, const struct tw_report *report);
 
 // Reads up to `length` bytes of memory at `address` into `into`, and returns their number; 0 where
-// there is no memory at the address, `TW_READ_LATER` where it is not known yet. `space` has one bit
-// for the address space: 1 EL1 Secure, 2 EL1 Non-secure, 4 EL2 Non-secure, 8 EL3, 16 EL2 Secure,
-// 32 EL1 Realm, 64 EL2 Realm, 128 Root. `source` is the number of the source in the capture.
+// there is no memory at the address, `TW_READ_LATER` where it is not known yet. `space` has one
+// bit for the address space: 1 EL1 Secure, 2 EL1 Non-secure, 4 EL2 Non-secure, 8 EL3, 16 EL2
+// Secure, 32 EL1 Realm, 64 EL2 Realm, 128 Root. `source` is the number of the source in the
+// capture.
 typedef int64_t (*tw_read_memory)(void *user,
                                   uint64_t address,
                                   uint32_t space,
@@ -1011,7 +1014,7 @@ typedef struct tw_push_options {
 // A function of the client wanted no more.
 #define TW_STOPPED 2
 
-// A function of the client, or memory that it reads, is to be waited for: `tw_push_flush` continues.
+// A function of the client, or memory that it reads, is waited for: `tw_push_flush` continues.
 #define TW_WAIT 3
 
 // A pointer that must not be null is null.
@@ -1249,9 +1252,9 @@ tw_status tw_profile(const struct tw_capture *capture,
                      struct tw_error *error);
 
 // Reports the instructions from `address` on, up to and including the next branch, which was taken
-// if `taken` is not 0: a range. `address` and `isa` (`TW_ISA_*`) receive what is executed next, for
-// a branch that was taken the target in its opcode. Returns `TW_END` where that is not known: the
-// target is not in the opcode, or the program memory is missing, which is reported.
+// if `taken` is not 0: a range. `address` and `isa` (`TW_ISA_*`) receive what is executed next,
+// for a branch that was taken the target in its opcode. Returns `TW_END` where that is not known:
+// the target is not in the opcode, or the program memory is missing, which is reported.
 tw_status tw_emit_branch(struct tw_emit *emit,
                          int32_t taken,
                          uint64_t *address,
@@ -1261,8 +1264,8 @@ tw_status tw_emit_branch(struct tw_emit *emit,
 // Reports a timestamp, in ticks.
 tw_status tw_emit_timestamp(struct tw_emit *emit, uint64_t value, struct tw_error *error);
 
-// Reports `TW_ELEMENT_CUSTOM` of the kind with this number among those of the protocol, with a copy
-// of `length` bytes.
+// Reports `TW_ELEMENT_CUSTOM` of the kind with this number among those of the protocol, with a
+// copy of `length` bytes.
 tw_status tw_emit_custom(struct tw_emit *emit,
                          size_t kind,
                          const uint8_t *bytes,

@@ -43,8 +43,8 @@ pub struct TwOpenOptions {
     pub max_expansion: u32,
     /// 0.
     pub reserved: u32,
-    /// Protocols of the client, whose names come before those of the library. What is copied of them
-    /// stays in memory until the process ends.
+    /// Protocols of the client, whose names come before those of the library. What is copied of
+    /// them stays in memory until the process ends.
     pub protocols: *const *const TwProtocol,
     /// Their number.
     pub protocol_count: usize,

@@ -62,7 +62,8 @@ pub const TW_ELEMENT_INCONSISTENCY: u32 = 25;
 pub const TW_ELEMENT_END: u32 = 26;
 /// An element that this version of the interface has no form for.
 pub const TW_ELEMENT_OTHER: u32 = 27;
-/// What a protocol reports that no other element states: `length` bytes, which a `tw_push` delivers.
+/// What a protocol reports that no other element states: `length` bytes, which a `tw_push`
+/// delivers.
 pub const TW_ELEMENT_CUSTOM: u32 = 28;
 
 /// The field `address` is known.

@@ -3,13 +3,13 @@
 use std::ffi::{c_char, c_void};
 use std::fmt;
 
+use tracewright::base::MissingRegister;
 use tracewright::base::{
     Block, BlockCache, Code, CoreType, Counted, Decode, Element, End, Fault, Isa, Last, Parse, Pc,
     Range, Register, Sink, Space, Spanned, SyncSearch, Waypoints, Wire,
 };
-use tracewright::base::MissingRegister;
+use tracewright::protocols::external::{External, ExternalConfig, ExternalProtocol};
 use tracewright::protocols::kind::PacketKinds;
-use tracewright::protocols::registry::external::{External, ExternalConfig, ExternalProtocol};
 use tracewright::protocols::registry::{About, AnyProtocol, Listed};
 use tracewright::protocols::{external_config, PacketKind, Protocol, Resume, TraceForm};
 
@@ -28,9 +28,9 @@ pub const TW_STATE_MAX: usize = 256;
 /// it.
 pub struct TwEmit(());
 
-/// A trace protocol of the client. Its functions may be called by several threads at once. They must
-/// depend on their arguments only: the state of a decoder is `state_size` bytes, at first 0, which
-/// the library copies and compares. What the structure points to is copied.
+/// A trace protocol of the client. Its functions may be called by several threads at once. They
+/// must depend on their arguments only: the state of a decoder is `state_size` bytes, at first 0,
+/// which the library copies and compares. What the structure points to is copied.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct TwProtocol {
@@ -326,9 +326,9 @@ unsafe fn used<'a>(emit: *mut TwEmit) -> Result<&'a mut Emit<'a>, Failure> {
 }
 
 /// Reports the instructions from `address` on, up to and including the next branch, which was taken
-/// if `taken` is not 0: a range. `address` and `isa` (`TW_ISA_*`) receive what is executed next, for
-/// a branch that was taken the target in its opcode. Returns `TW_END` where that is not known: the
-/// target is not in the opcode, or the program memory is missing, which is reported.
+/// if `taken` is not 0: a range. `address` and `isa` (`TW_ISA_*`) receive what is executed next,
+/// for a branch that was taken the target in its opcode. Returns `TW_END` where that is not known:
+/// the target is not in the opcode, or the program memory is missing, which is reported.
 #[no_mangle]
 pub unsafe extern "C" fn tw_emit_branch(
     emit: *mut TwEmit,
@@ -412,8 +412,8 @@ pub unsafe extern "C" fn tw_emit_timestamp(
     }
 }
 
-/// Reports `TW_ELEMENT_CUSTOM` of the kind with this number among those of the protocol, with a copy
-/// of `length` bytes.
+/// Reports `TW_ELEMENT_CUSTOM` of the kind with this number among those of the protocol, with a
+/// copy of `length` bytes.
 #[no_mangle]
 pub unsafe extern "C" fn tw_emit_custom(
     emit: *mut TwEmit,

@@ -19,9 +19,7 @@ use crate::guard::guard;
 use crate::handle::{free, make, shared, used, Kind};
 use crate::opened::{text, Opened, Shared, TwCapture};
 use crate::plain::{self, Plain};
-use crate::status::{
-    Failure, TwStatus, TW_ERR_ORDER, TW_ERR_SOURCES, TW_OK, TW_STOPPED, TW_WAIT,
-};
+use crate::status::{Failure, TwStatus, TW_ERR_ORDER, TW_ERR_SOURCES, TW_OK, TW_STOPPED, TW_WAIT};
 
 /// A function of the client answers this: data may follow.
 pub const TW_CONTINUE: i32 = 0;
@@ -45,7 +43,8 @@ pub const TW_NO_SOURCE: u32 = 0xffff_ffff;
 pub const TW_FRAME_PACKED: u32 = 1;
 
 /// Receives an element, and the name of the kind and the bytes of `TW_ELEMENT_CUSTOM`, otherwise
-/// NULL and none: all valid during the call. It returns `TW_CONTINUE`, `TW_HOLD`, or another number to end decoding.
+/// NULL and none: all valid during the call. It returns `TW_CONTINUE`, `TW_HOLD`, or another number
+/// to end decoding.
 pub type TwReceiveElement = Option<
     unsafe extern "C" fn(
         user: *mut c_void,
@@ -86,8 +85,7 @@ pub struct TwPacket {
 unsafe impl Plain for TwPacket {}
 
 /// Receives a packet.
-pub type TwReceivePacket =
-    Option<unsafe extern "C" fn(user: *mut c_void, packet: *const TwPacket)>;
+pub type TwReceivePacket = Option<unsafe extern "C" fn(user: *mut c_void, packet: *const TwPacket)>;
 
 /// An error or a warning at a place of the trace. Its texts are valid during the call.
 #[repr(C)]
@@ -113,13 +111,13 @@ pub struct TwReport {
 unsafe impl Plain for TwReport {}
 
 /// Receives a report.
-pub type TwReceiveReport =
-    Option<unsafe extern "C" fn(user: *mut c_void, report: *const TwReport)>;
+pub type TwReceiveReport = Option<unsafe extern "C" fn(user: *mut c_void, report: *const TwReport)>;
 
 /// Reads up to `length` bytes of memory at `address` into `into`, and returns their number; 0 where
-/// there is no memory at the address, `TW_READ_LATER` where it is not known yet. `space` has one bit
-/// for the address space: 1 EL1 Secure, 2 EL1 Non-secure, 4 EL2 Non-secure, 8 EL3, 16 EL2 Secure,
-/// 32 EL1 Realm, 64 EL2 Realm, 128 Root. `source` is the number of the source in the capture.
+/// there is no memory at the address, `TW_READ_LATER` where it is not known yet. `space` has one
+/// bit for the address space: 1 EL1 Secure, 2 EL1 Non-secure, 4 EL2 Non-secure, 8 EL3, 16 EL2
+/// Secure, 32 EL1 Realm, 64 EL2 Realm, 128 Root. `source` is the number of the source in the
+/// capture.
 pub type TwReadMemory = Option<
     unsafe extern "C" fn(
         user: *mut c_void,
@@ -406,12 +404,8 @@ pub unsafe extern "C" fn tw_push_new(
             if client.0.read.is_some() {
                 memory = memory.with_reader(trace.capture(), Arc::new(client));
             }
-            let session = tracewright::decode::Session::new(
-                trace.capture(),
-                plan,
-                &memory,
-                trace.options(),
-            );
+            let session =
+                tracewright::decode::Session::new(trace.capture(), plan, &memory, trace.options());
             let session = session.map_err(|error| Failure::new(TW_ERR_SOURCES, error))?;
             let made = Push::new(session.numbered_from(first), memory.live().cloned());
             let (opened, last) = (Arc::clone(opened), Vec::new());

@@ -12,7 +12,7 @@ pub const TW_OK: TwStatus = 0;
 pub const TW_END: TwStatus = 1;
 /// A function of the client wanted no more.
 pub const TW_STOPPED: TwStatus = 2;
-/// A function of the client, or memory that it reads, is to be waited for: `tw_push_flush` continues.
+/// A function of the client, or memory that it reads, is waited for: `tw_push_flush` continues.
 pub const TW_WAIT: TwStatus = 3;
 /// A pointer that must not be null is null.
 pub const TW_ERR_NULL: TwStatus = -1;

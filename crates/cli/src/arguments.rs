@@ -1,5 +1,5 @@
-//! The arguments of the command, which messages and checks of output files repeat, and the protocols
-//! that it knows.
+//! The arguments of the command, which messages and checks of output files repeat, and the
+//! protocols that it knows.
 
 use std::ffi::OsString;
 use std::sync::OnceLock;

@@ -51,7 +51,7 @@ impl fmt::Display for Report {
 }
 
 /// A listener that makes a [`Report`] of each error and warning from a level on, and gives it to a
-/// function. It keeps the last one of each source and of the link, and counts, whatever the level.
+/// function. It stores the last one of each source and of the link, and counts, whatever the level.
 #[derive(Debug)]
 pub struct Reports<F> {
     each: F,

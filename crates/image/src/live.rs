@@ -15,9 +15,9 @@ pub struct ReadRequest {
     /// The address of the first byte.
     pub address: u64,
     /// The address space, one bit; [`SpaceMask::ANY`] where the reader does not
-    /// [tell spaces apart](ReadMemory::by_space).
+    /// [depend on it](ReadMemory::by_space).
     pub space: SpaceMask,
-    /// The index of the source in the capture, where the reader tells sources apart.
+    /// The index of the source in the capture, where the answer depends on it.
     pub source: Option<usize>,
 }
 
@@ -55,7 +55,7 @@ pub trait ReadMemory: Debug + Send + Sync {
 pub struct LiveMemory {
     reader: Arc<dyn ReadMemory>,
     late: Arc<AtomicU64>,
-    /// The regions of each source; of all sources, where the reader does not tell them apart.
+    /// The regions of each source; of all sources, where they have the same.
     regions: Mutex<Vec<(Option<usize>, Vec<Region>)>>,
 }
 
@@ -71,7 +71,7 @@ impl LiveMemory {
         self.late.load(Ordering::Acquire)
     }
 
-    /// `source`, where the reader tells sources apart.
+    /// `source`, where the answer depends on it.
     pub fn source(&self, source: usize) -> Option<usize> {
         self.reader.by_source().then_some(source)
     }
@@ -109,7 +109,7 @@ impl LiveMemory {
         regions
     }
 
-    /// Forgets what was read. The regions so far keep it: the images and caches that have them are
+    /// Forgets what was read. The regions so far have it: the images and caches that have them are
     /// to be replaced.
     pub fn forget(&self) {
         self.regions.lock().unwrap_or_else(PoisonError::into_inner).clear();

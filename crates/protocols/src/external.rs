@@ -10,7 +10,7 @@ use core::marker::PhantomData;
 use tracewright_base::{CoreType, Invalid, Isa, MissingRegister, SyncSearch, Waypoints, Wire};
 use tracewright_isa::rv::Extensions;
 
-use super::About;
+use crate::about::About;
 use crate::kind::{PacketKind, PacketKinds};
 use crate::protocol::{Field, InvalidRegister, Protocol};
 
@@ -201,11 +201,11 @@ impl ExternalConfig {
         self.streams
     }
 
-    pub(super) fn object(&self) -> &dyn ConfigObject {
+    pub(crate) fn object(&self) -> &dyn ConfigObject {
         self.config.as_ref()
     }
 
-    pub(super) fn object_mut(&mut self) -> &mut dyn ConfigObject {
+    pub(crate) fn object_mut(&mut self) -> &mut dyn ConfigObject {
         self.config.as_mut()
     }
 }
@@ -229,7 +229,7 @@ impl Debug for ExternalConfig {
 }
 
 /// A configuration, behind dynamic calls: the methods are those of [`Protocol`].
-pub(super) trait ConfigObject: Any + Debug + Send + Sync {
+pub(crate) trait ConfigObject: Any + Debug + Send + Sync {
     fn boxed_clone(&self) -> Box<dyn ConfigObject>;
     fn equals(&self, other: &dyn ConfigObject) -> bool;
     fn set_text(&mut self, name: &str, text: &str) -> Option<Result<(), Invalid>>;
@@ -355,15 +355,15 @@ impl<'a> ExternalPacket<'a> {
         packet.downcast_ref()
     }
 
-    pub(super) fn kind(&self) -> PacketKind {
+    pub(crate) fn kind(&self) -> PacketKind {
         self.protocol.kind(self.packet)
     }
 
-    pub(super) fn is_sync(&self) -> bool {
+    pub(crate) fn is_sync(&self) -> bool {
         self.protocol.is_sync(self.packet)
     }
 
-    pub(super) fn emit(&self, config: &ExternalConfig, out: &mut impl Extend<u8>) {
+    pub(crate) fn emit(&self, config: &ExternalConfig, out: &mut impl Extend<u8>) {
         let mut bytes = Vec::new();
         self.protocol.emit(self.packet, config, &mut bytes);
         out.extend(bytes);
@@ -386,7 +386,8 @@ trait PacketObject: Any + Debug + Display {}
 
 impl<T: Any + Debug + Display> PacketObject for T {}
 
-/// What a protocol states of its packets. Packets of other protocols have the kind "", and no bytes.
+/// What a protocol states of its packets. Packets of other protocols have the kind "", and no
+/// bytes.
 trait PacketProtocol: Sync {
     fn kind(&self, packet: &dyn Any) -> PacketKind;
     fn is_sync(&self, packet: &dyn Any) -> bool;

@@ -10,9 +10,9 @@ use tracewright_base::{
     BatchBuffer, BlockCache, BlockId, CachedBlocks, Element, Fault, OffsetMap, Sink, Turns,
 };
 
+use crate::external::{External, ExternalConfig, Of};
 use crate::observer::Observer;
 use crate::protocol::{Protocol, TraceForm};
-use crate::registry::external::{External, ExternalConfig, Of};
 use crate::registry::{AnyPacket, AnyProtocol, Listed};
 use crate::stream::Stream;
 

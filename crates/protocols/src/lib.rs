@@ -47,6 +47,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod about;
 pub mod any_stream;
 pub mod bits;
 mod cursor;
@@ -59,6 +60,7 @@ pub mod etmv3;
 pub mod etmv4;
 pub mod etmv4d;
 pub mod etrace;
+pub mod external;
 pub mod external_stream;
 mod fifo;
 mod filter_registers;

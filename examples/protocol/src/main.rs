@@ -1,4 +1,5 @@
 //! The command `tracewright`, with one more protocol.
+#![forbid(unsafe_code)]
 
 use std::process::ExitCode;
 

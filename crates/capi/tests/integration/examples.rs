@@ -184,7 +184,8 @@ fn pushed_data_are_decoded_as_the_library_does() {
             count += 1;
             if let Element::Range(range) = item.element {
                 let (start, end) = (range.start, range.end());
-                let _ = writeln!(want, "{} {start:#x}-{end:#x} {}", item.offset, range.instructions);
+                let _ =
+                    writeln!(want, "{} {start:#x}-{end:#x} {}", item.offset, range.instructions);
             }
         }
         let start = format!("{start:#x}");
