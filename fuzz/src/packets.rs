@@ -21,7 +21,11 @@ macro_rules! dispatch {
     ($($(#[$doc:meta])* $name:ident: $protocol:ty,)*) => {
         /// [`at_each_byte`] for the protocol of `config`.
         fn at_each_byte_of(bytes: &[u8], config: &AnyConfig) {
-            match config { $(AnyConfig::$name(config) => at_each_byte::<$protocol>(bytes, config),)* }
+            match config {
+                $(AnyConfig::$name(config) => at_each_byte::<$protocol>(bytes, config),)*
+                // None of another crate is registered here.
+                AnyConfig::External(_) => {}
+            }
         }
     };
 }

@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use crate::cached_block::{BlockId, CachedBlocks};
+use crate::custom::Custom;
 use crate::element::Element;
 use crate::range::Range;
 
@@ -110,6 +111,8 @@ pub struct BatchBuffer {
     events: Vec<Placed>,
     /// The ranges of the turns of loops.
     ranges: Vec<Range>,
+    /// The bytes of [`Element::Custom`].
+    content: Vec<u8>,
 }
 
 impl BatchBuffer {
@@ -125,6 +128,9 @@ impl BatchBuffer {
     /// The most events, and ranges of loops, of a batch.
     const EVENTS: usize = 1 << 10;
 
+    /// A batch with as many bytes of content takes no more.
+    const CONTENT: usize = 1 << 16;
+
     /// Whether the batch is to be read before anything is added at offset `at`.
     #[inline]
     pub fn is_full(&self, at: u64) -> bool {
@@ -137,7 +143,9 @@ impl BatchBuffer {
     /// Whether the batch is to be read before a packet that may have more than a few elements.
     #[inline]
     pub const fn is_crowded(&self) -> bool {
-        self.events.len() >= Self::EVENTS / 2 || self.ranges.len() >= Self::EVENTS / 2
+        self.events.len() >= Self::EVENTS / 2
+            || self.ranges.len() >= Self::EVENTS / 2
+            || self.has_much_content()
     }
 
     /// Whether there are neither steps nor elements.
@@ -163,6 +171,19 @@ impl BatchBuffer {
     pub fn element(&mut self, at: u64, element: Element) {
         self.events.push(Placed { before: self.len as u32, at, event: Event::Element(element) });
         self.limit();
+    }
+
+    /// Adds [`Element::Custom`] of this kind with these bytes, of which there are fewer than 4 GiB.
+    pub fn custom(&mut self, at: u64, kind: &'static str, bytes: &[u8]) {
+        let offset = self.content.len() as u32;
+        let len = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+        self.content.extend_from_slice(bytes.get(..len as usize).unwrap_or(bytes));
+        self.element(at, Element::Custom(Custom { kind, len, offset }));
+    }
+
+    /// Whether no more content fits.
+    pub const fn has_much_content(&self) -> bool {
+        self.content.len() >= Self::CONTENT
     }
 
     /// A batch with many events takes no further steps.
@@ -246,6 +267,7 @@ impl BatchBuffer {
         (self.len, self.most) = (0, 0);
         self.events.clear();
         self.ranges.clear();
+        self.content.clear();
     }
 
     /// What was written, by `source`. The steps are of `blocks`.
@@ -258,6 +280,7 @@ impl BatchBuffer {
             steps: self.steps.get(..self.len).unwrap_or_default(),
             events: &self.events,
             ranges: &self.ranges,
+            content: &self.content,
         }
     }
 }
@@ -275,9 +298,16 @@ pub struct Batch<'a> {
     steps: &'a [BlockStep],
     events: &'a [Placed],
     ranges: &'a [Range],
+    content: &'a [u8],
 }
 
 impl<'a> Batch<'a> {
+    /// The bytes of [`Element::Custom`], one of the elements of the batch.
+    pub fn content(&self, custom: &Custom) -> &'a [u8] {
+        let from = self.content.get(custom.offset as usize..).unwrap_or_default();
+        from.get(..custom.len as usize).unwrap_or_default()
+    }
+
     /// The parts, in order. Consecutive steps are one part.
     #[inline]
     pub fn parts(&self) -> Parts<'a> {

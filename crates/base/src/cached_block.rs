@@ -67,6 +67,43 @@ impl BlockCache for NoMemory {}
 
 impl<C: Code> BlockCache for Uncached<C> {}
 
+impl<C: BlockCache + ?Sized> BlockCache for &mut C {
+    #[inline]
+    fn blocks(&self) -> CachedBlocks<'_> {
+        (**self).blocks()
+    }
+
+    #[inline]
+    fn code_space(&self, isa: Isa, space: Space) -> CodeSpace {
+        (**self).code_space(isa, space)
+    }
+
+    #[inline]
+    fn find(&self, address: u64, code_space: CodeSpace) -> BlockId {
+        (**self).find(address, code_space)
+    }
+
+    #[inline]
+    fn prefetch_lookup(&self, address: u64, code_space: CodeSpace) {
+        (**self).prefetch_lookup(address, code_space);
+    }
+
+    #[inline]
+    fn predict(&self, address: u64, code_space: CodeSpace) -> BlockId {
+        (**self).predict(address, code_space)
+    }
+
+    #[inline]
+    fn cached_block(&self, id: BlockId) -> Option<Block> {
+        (**self).cached_block(id)
+    }
+
+    #[inline]
+    fn enter(&mut self, pc: Pc, from: Option<(BlockId, bool)>) -> BlockId {
+        (**self).enter(pc, from)
+    }
+}
+
 /// The index of a block in [`BlockCache::blocks`].
 ///
 /// It is valid until [`Code::block`] or [`BlockCache::enter`] is called, which may add a block.

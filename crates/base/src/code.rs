@@ -294,3 +294,50 @@ impl<C: Code> Code for Uncached<C> {
         self.0.set_work_reserve(reserve);
     }
 }
+
+impl<C: Code + ?Sized> Code for &mut C {
+    #[inline]
+    fn block(&mut self, pc: Pc) -> Result<&Block, Miss> {
+        (**self).block(pc)
+    }
+
+    #[inline]
+    fn instruction(&mut self, pc: Pc) -> Result<Instruction, Miss> {
+        (**self).instruction(pc)
+    }
+
+    #[inline]
+    fn absent(&self, pc: Pc) -> Option<Miss> {
+        (**self).absent(pc)
+    }
+
+    #[inline]
+    fn opcode(&mut self, pc: Pc) -> Option<u32> {
+        (**self).opcode(pc)
+    }
+
+    #[inline]
+    fn checks_opcodes(&self) -> bool {
+        (**self).checks_opcodes()
+    }
+
+    #[inline]
+    fn enter_context(&mut self, context: &Context) {
+        (**self).enter_context(context);
+    }
+
+    #[inline]
+    fn max_expansion(&self) -> u32 {
+        (**self).max_expansion()
+    }
+
+    #[inline]
+    fn work_reserve(&self) -> Reserve {
+        (**self).work_reserve()
+    }
+
+    #[inline]
+    fn set_work_reserve(&mut self, reserve: Reserve) {
+        (**self).set_work_reserve(reserve);
+    }
+}

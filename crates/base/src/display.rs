@@ -58,6 +58,9 @@ impl fmt::Display for Element {
             }
             Element::Trigger => f.write_str("trigger"),
             Element::Marker => f.write_str("marker     a timestamp that follows belongs here"),
+            Element::Custom(custom) => {
+                write!(f, "custom     {} of {} bytes", custom.kind, custom.len)
+            }
             Element::Transaction(step) => write!(f, "transaction {step}"),
             Element::Instrumentation { el, value } => {
                 write!(f, "instrumentation {value:#018x} at EL{el}")

@@ -2,6 +2,7 @@
 
 use crate::access::Access;
 use crate::context::{Context, Space};
+use crate::custom::Custom;
 use crate::dwt_event::{DwtEvent, LocalTimestamp};
 use crate::fault::{Fault, Gap, Inconsistency};
 use crate::range::{Counted, Range};
@@ -92,6 +93,8 @@ pub enum Element {
     },
     /// A data access.
     DataAccess(Access),
+    /// What a protocol reports that no other element states.
+    Custom(Custom),
     /// Undecodable bytes.
     Undecodable {
         /// Number of bytes. In a stream of nibbles: number of low nibbles.
@@ -157,6 +160,7 @@ impl Element {
             Element::LocalTimestamp(_) => "local-timestamp",
             Element::GlobalTimestamp { .. } => "global-timestamp",
             Element::DataAccess(_) => "data-access",
+            Element::Custom(_) => "custom",
             Element::Undecodable { .. } => "undecodable",
             Element::Inconsistency(reason) if reason.is_ambiguity() => "ambiguity",
             Element::Inconsistency(_) => "inconsistency",

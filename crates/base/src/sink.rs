@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use crate::batch::{BatchBuffer, Turns};
 use crate::cached_block::{BlockId, CachedBlocks};
+use crate::custom::Custom;
 use crate::element::Element;
 
 /// Receives elements. `at` is the offset in the trace buffer of the packet that traced the element;
@@ -25,6 +26,12 @@ pub trait Sink {
         if let Some((cached, class)) = blocks.get(id) {
             self.element(at, Element::Range(cached.range(class, taken)));
         }
+    }
+
+    /// Takes [`Element::Custom`] of this kind. A sink without batches drops the bytes.
+    fn custom(&mut self, at: u64, kind: &'static str, bytes: &[u8]) {
+        let len = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+        self.element(at, Element::Custom(Custom::new(kind, len)));
     }
 
     /// Takes turns of a loop.
@@ -71,6 +78,10 @@ impl<S: Sink + ?Sized> Sink for &mut S {
         (**self).step(at, id, taken, blocks);
     }
 
+    fn custom(&mut self, at: u64, kind: &'static str, bytes: &[u8]) {
+        (**self).custom(at, kind, bytes);
+    }
+
     fn turns(&mut self, turns: Turns<'_>) {
         (**self).turns(turns);
     }
@@ -109,6 +120,11 @@ impl<A: Sink, B: Sink> Sink for (A, B) {
     fn element(&mut self, at: u64, element: Element) {
         self.0.element(at, element);
         self.1.element(at, element);
+    }
+
+    fn custom(&mut self, at: u64, kind: &'static str, bytes: &[u8]) {
+        self.0.custom(at, kind, bytes);
+        self.1.custom(at, kind, bytes);
     }
 
     fn turns(&mut self, turns: Turns<'_>) {

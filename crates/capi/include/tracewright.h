@@ -122,6 +122,10 @@
 // An element that this version of the interface has no form for.
 #define TW_ELEMENT_OTHER 27
 
+// What a protocol reports that no other element states: `length` bytes, which a `tw_push`
+// delivers.
+#define TW_ELEMENT_CUSTOM 28
+
 // The field `address` is known.
 #define TW_KNOWN_ADDRESS 1
 
@@ -527,6 +531,36 @@
 // JSON Lines.
 #define TW_PROFILE_JSON 9
 
+// The most bytes of a packet of a client's protocol.
+#define TW_PACKET_MAX 64
+
+// The most bytes of the state of a client's decoder.
+#define TW_STATE_MAX 256
+
+// A function of the client answers this: data may follow.
+#define TW_CONTINUE 0
+
+// A function of the client answers this: nothing may follow until `tw_push_flush`.
+#define TW_HOLD 1
+
+// `tw_read_memory` answers this: the bytes are not known yet, and the caller is to be asked again.
+#define TW_READ_LATER -1
+
+// Bytes are undecodable, or packets contradict each other or the program.
+#define TW_SEVERITY_ERROR 1
+
+// Trace or program memory is missing, or something has two meanings.
+#define TW_SEVERITY_WARNING 2
+
+// Bytes before the first synchronisation, and bytes of trace IDs without a source.
+#define TW_SEVERITY_INFO 3
+
+// `source` of what belongs to the trace link.
+#define TW_NO_SOURCE 4294967295
+
+// The frame is as it is in the buffer, with the IDs.
+#define TW_FRAME_PACKED 1
+
 // Sources that can be decoded are, even if others cannot.
 #define TW_DECODE_PARTIAL 1
 
@@ -551,6 +585,10 @@ typedef struct tw_builder tw_builder;
 // A capture. Several threads may use it at once.
 typedef struct tw_capture tw_capture;
 
+// Where a client's decoder reports what a packet means. It is valid during the call that received
+// it.
+typedef struct tw_emit tw_emit;
+
 // The functions that a trace executed.
 typedef struct tw_functions tw_functions;
 
@@ -559,6 +597,9 @@ typedef struct tw_index tw_index;
 
 // The result of a search.
 typedef struct tw_matches tw_matches;
+
+// Decodes data that the client pushes.
+typedef struct tw_push tw_push;
 
 // The elements of a capture, in parts that the client asks for.
 typedef struct tw_reader tw_reader;
@@ -576,6 +617,31 @@ typedef struct tw_error {
   char text[504];
 } tw_error;
 
+// A trace protocol of the client. Its functions may be called by several threads at once. They
+// must depend on their arguments only: the state of a decoder is `state_size` bytes, at first 0,
+// which the library copies and compares. What the structure points to is copied.
+typedef struct tw_protocol {
+  // Size of the structure in bytes.
+  uint32_t size;
+  // Bytes of the state of a decoder, at most `TW_STATE_MAX`.
+  uint32_t state_size;
+  // The name that devices of captures have as their type, up to a full stop.
+  const char *name;
+  // The names of the kinds of `TW_ELEMENT_CUSTOM`, in lower case with hyphens.
+  const char *const *kinds;
+  // Their number.
+  size_t kind_count;
+  // The first argument of each function.
+  void *user;
+  // Where in the bytes a decoder may start; a negative number where nowhere.
+  int64_t (*sync)(void *user, const uint8_t *bytes, size_t length);
+  // The length of the packet at the first byte, at most `TW_PACKET_MAX`; 0 where it continues
+  // after the bytes; a negative number where that many bytes are undecodable.
+  int64_t (*parse)(void *user, const uint8_t *bytes, size_t length);
+  // Takes a packet: changes the state, and calls `tw_emit_...`.
+  void (*decode)(void *user, void *state, const uint8_t *packet, size_t length, struct tw_emit *emit);
+} tw_protocol;
+
 // How a capture is opened.
 typedef struct tw_open_options {
   // Size of the structure in bytes.
@@ -592,6 +658,11 @@ typedef struct tw_open_options {
   uint32_t max_expansion;
   // 0.
   uint32_t reserved;
+  // Protocols of the client, whose names come before those of the library. What is copied of
+  // them stays in memory until the process ends.
+  const struct tw_protocol *const *protocols;
+  // Their number.
+  size_t protocol_count;
 } tw_open_options;
 
 // What a capture has.
@@ -837,6 +908,103 @@ typedef struct tw_index_options {
 // returns 0 for more, or another number to stop.
 typedef int32_t (*tw_write)(void *user, const uint8_t *bytes, size_t length);
 
+// Receives an element, and the name of the kind and the bytes of `TW_ELEMENT_CUSTOM`, otherwise
+// NULL and none: all valid during the call. It returns `TW_CONTINUE`, `TW_HOLD`, or another number
+// to end decoding.
+typedef int32_t (*tw_receive_element)(void *user,
+                                      const struct tw_element *element,
+                                      const char *name,
+                                      const uint8_t *content,
+                                      size_t length);
+
+// A packet, undecodable bytes, an event of the trace link, or a part of a frame. All pointers are
+// valid during the call.
+typedef struct tw_packet {
+  // Size of the structure in bytes.
+  uint32_t size;
+  // Number of the source; `TW_NO_SOURCE` for the trace link.
+  uint32_t source;
+  // Offset in the buffer, in bytes.
+  uint64_t offset;
+  // The bytes. Those of an STM are half bytes.
+  const uint8_t *bytes;
+  // Their number.
+  size_t length;
+  // The kind: of a packet among those of its protocol, `undecodable`, or `trigger`, `flush`,
+  // `full-sync`, `half-sync`, `barrier`, `footer`, `null`, `reserved`, `no-source`, `bad`.
+  const char *kind;
+  // The same as text.
+  const char *text;
+  // The value of a trigger or a flush; of a part of a frame its trace ID, or `TW_NO_SOURCE`.
+  uint32_t value;
+  // `TW_FRAME_*`.
+  uint32_t flags;
+} tw_packet;
+
+// Receives a packet.
+typedef void (*tw_receive_packet)(void *user, const struct tw_packet *packet);
+
+// An error or a warning at a place of the trace. Its texts are valid during the call.
+typedef struct tw_report {
+  // Size of the structure in bytes.
+  uint32_t size;
+  // `TW_SEVERITY_*`.
+  uint32_t severity;
+  // Number of the source; `TW_NO_SOURCE` for the trace link.
+  uint32_t source;
+  // 0.
+  uint32_t reserved;
+  // Offset in the buffer, in bytes.
+  uint64_t offset;
+  // What happened, in words with hyphens.
+  const char *code;
+  // The same as a sentence.
+  const char *text;
+} tw_report;
+
+// Receives a report.
+typedef void (*tw_receive_report)(void *user, const struct tw_report *report);
+
+// Reads up to `length` bytes of memory at `address` into `into`, and returns their number; 0 where
+// there is no memory at the address, `TW_READ_LATER` where it is not known yet. `space` has one
+// bit for the address space: 1 EL1 Secure, 2 EL1 Non-secure, 4 EL2 Non-secure, 8 EL3, 16 EL2
+// Secure, 32 EL1 Realm, 64 EL2 Realm, 128 Root. `source` is the number of the source in the
+// capture.
+typedef int64_t (*tw_read_memory)(void *user,
+                                  uint64_t address,
+                                  uint32_t space,
+                                  uint32_t source,
+                                  uint8_t *into,
+                                  size_t length);
+
+// The functions of the client that receive what is decoded; each but `element` may be NULL. All
+// calls are made by the thread that calls a function of the `tw_push`, within that call. None of
+// them may use the `tw_push`.
+typedef struct tw_push_options {
+  // Size of the structure in bytes.
+  uint32_t size;
+  // Number of the trace buffer of the capture.
+  uint32_t buffer;
+  // The first argument of each function.
+  void *user;
+  // Receives elements.
+  tw_receive_element element;
+  // Receives packets and undecodable bytes of sources, before their elements.
+  tw_receive_packet packet;
+  // Receives events of the trace link.
+  tw_receive_packet link;
+  // Receives frames, packed and by trace ID.
+  tw_receive_packet frame;
+  // Receives errors and warnings of `level` and more severe ones.
+  tw_receive_report report;
+  // Reads program memory that the capture does not have.
+  tw_read_memory read;
+  // `TW_SEVERITY_*`; 0 stands for `TW_SEVERITY_ERROR`.
+  uint32_t level;
+  // 0.
+  uint32_t reserved;
+} tw_push_options;
+
 // The function did what it was called for.
 #define TW_OK 0
 
@@ -845,6 +1013,9 @@ typedef int32_t (*tw_write)(void *user, const uint8_t *bytes, size_t length);
 
 // A function of the client wanted no more.
 #define TW_STOPPED 2
+
+// A function of the client, or memory that it reads, is waited for: `tw_push_flush` continues.
+#define TW_WAIT 3
 
 // A pointer that must not be null is null.
 #define TW_ERR_NULL -1
@@ -1080,6 +1251,69 @@ tw_status tw_profile(const struct tw_capture *capture,
                      void *user,
                      struct tw_error *error);
 
+// Reports the instructions from `address` on, up to and including the next branch, which was taken
+// if `taken` is not 0: a range. `address` and `isa` (`TW_ISA_*`) receive what is executed next,
+// for a branch that was taken the target in its opcode. Returns `TW_END` where that is not known:
+// the target is not in the opcode, or the program memory is missing, which is reported.
+tw_status tw_emit_branch(struct tw_emit *emit,
+                         int32_t taken,
+                         uint64_t *address,
+                         uint32_t *isa,
+                         struct tw_error *error);
+
+// Reports a timestamp, in ticks.
+tw_status tw_emit_timestamp(struct tw_emit *emit, uint64_t value, struct tw_error *error);
+
+// Reports `TW_ELEMENT_CUSTOM` of the kind with this number among those of the protocol, with a
+// copy of `length` bytes.
+tw_status tw_emit_custom(struct tw_emit *emit,
+                         size_t kind,
+                         const uint8_t *bytes,
+                         size_t length,
+                         struct tw_error *error);
+
+// Makes what decodes buffer `options->buffer` of `capture`, whose own bytes are not read. `push`
+// receives the handle, or NULL.
+tw_status tw_push_new(const struct tw_capture *capture,
+                      const struct tw_push_options *options,
+                      struct tw_push **push,
+                      struct tw_error *error);
+
+// Frees it. Elements that wait are dropped.
+tw_status tw_push_free(struct tw_push **push, struct tw_error *error);
+
+// Takes `length` bytes, of which the first one is at `offset` of the buffer: the end of those
+// before, 0 at first. `taken` receives the number of bytes taken. Returns `TW_OK`; `TW_WAIT` where
+// the client is to flush, and give the bytes that were not taken again; `TW_STOPPED` where a
+// function of the client ended decoding. `taken` may be NULL.
+tw_status tw_push_data(struct tw_push *push,
+                       uint64_t offset,
+                       const uint8_t *bytes,
+                       size_t length,
+                       size_t *taken,
+                       struct tw_error *error);
+
+// Delivers elements that wait, and asks again for memory. Returns as `tw_push_data`.
+tw_status tw_push_flush(struct tw_push *push, struct tw_error *error);
+
+// The data end. Returns as `tw_push_data`; after `TW_WAIT`, `tw_push_flush` continues.
+tw_status tw_push_end(struct tw_push *push, struct tw_error *error);
+
+// Drops all state and all elements that wait: data at `offset` follow.
+tw_status tw_push_reset(struct tw_push *push, uint64_t offset, struct tw_error *error);
+
+// The program has changed: memory that was read is forgotten, and read again for the data that
+// follow.
+tw_status tw_push_forget_memory(struct tw_push *push, struct tw_error *error);
+
+// The last error or warning of source `source`, of any level; of the trace link for
+// `TW_NO_SOURCE`. `text` receives a text that is valid until the next call with `push`, or NULL
+// where there is none.
+tw_status tw_push_last_report(struct tw_push *push,
+                              uint32_t source,
+                              const char **text,
+                              struct tw_error *error);
+
 // Makes a reader of the elements of all buffers, or of the one that `options` select. `options`
 // may be NULL; a part of a buffer is selected with `tw_decode` only.
 tw_status tw_reader_new(const struct tw_capture *capture,
@@ -1132,3 +1366,5 @@ const char *tw_status_text(tw_status status);
 #define TW_FUNCTION_INIT TW_STRUCT_INIT_(tw_function)
 #define TW_INDEX_OPTIONS_INIT TW_STRUCT_INIT_(tw_index_options)
 #define TW_MATCH_INIT TW_STRUCT_INIT_(tw_match)
+#define TW_PROTOCOL_INIT TW_STRUCT_INIT_(tw_protocol)
+#define TW_PUSH_OPTIONS_INIT TW_STRUCT_INIT_(tw_push_options)

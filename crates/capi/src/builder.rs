@@ -196,6 +196,7 @@ pub unsafe extern "C" fn tw_builder_open(
             let options = plain::read_or_zero(options, "options")?;
             let mut own = made.0.clone();
             drop(made);
+            own.protocols = options.registry()?;
             parameters::resolve(&mut own).map_err(|error| Failure::new(TW_ERR_OPEN, error))?;
             let opened = options.open(own)?;
             free::<Made>(builder)?;

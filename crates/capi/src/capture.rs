@@ -3,8 +3,10 @@
 use std::ffi::c_char;
 use std::sync::Arc;
 
+use tracewright::capture::Access;
 use tracewright::decode::Options;
 use tracewright::image::OpcodeCheck;
+use tracewright::protocols::Registry;
 use tracewright::ImageSource;
 
 use crate::error::TwError;
@@ -12,6 +14,7 @@ use crate::guard::guard;
 use crate::handle::{free, make, shared};
 use crate::opened::{Opened, Shared, TwCapture};
 use crate::plain::{self, Plain};
+use crate::protocol::{self, TwProtocol};
 use crate::status::{Failure, TwStatus, TW_ERR_OPEN, TW_OK};
 
 /// An undefined opcode means that the program image is wrong.
@@ -40,6 +43,11 @@ pub struct TwOpenOptions {
     pub max_expansion: u32,
     /// 0.
     pub reserved: u32,
+    /// Protocols of the client, whose names come before those of the library. What is copied of
+    /// them stays in memory until the process ends.
+    pub protocols: *const *const TwProtocol,
+    /// Their number.
+    pub protocol_count: usize,
 }
 
 // SAFETY: integers and raw pointers, and the size is first.
@@ -108,6 +116,20 @@ impl TwOpenOptions {
         Ok(options)
     }
 
+    /// The protocols by which devices are decoded.
+    ///
+    /// # Safety
+    /// `protocols` has `protocol_count` structures.
+    pub(crate) unsafe fn registry(&self) -> Result<Registry, Failure> {
+        let mut registry = Registry::default();
+        // SAFETY: the caller states it.
+        for own in unsafe { plain::array(self.protocols, self.protocol_count, "protocols") }? {
+            // SAFETY: as above.
+            registry = registry.with(unsafe { protocol::read(*own) }?);
+        }
+        Ok(registry)
+    }
+
     /// Adds the images to `capture`, and prepares it.
     ///
     /// # Safety
@@ -142,7 +164,8 @@ pub unsafe extern "C" fn tw_open(
             plain::give(capture, std::ptr::null_mut());
             let path = plain::path(path, "path")?;
             let options = plain::read_or_zero(options, "options")?;
-            let read = tracewright::read_capture(path);
+            let (access, registry) = (Access::default(), options.registry()?);
+            let read = tracewright::read_capture_by(path, access, &registry);
             let read = read.map_err(|error| Failure::new(TW_ERR_OPEN, error))?;
             plain::give(capture, make(Shared(Arc::new(options.open(read)?))));
             Ok(TW_OK)
@@ -345,8 +368,7 @@ mod tests {
                 flags,
                 images: std::ptr::null(),
                 image_count: 0,
-                max_expansion: 0,
-                reserved: 0,
+                ..plain::zeroed()
             };
             let decoding = options.decoding().unwrap_or_else(|_| panic!("flags {flags}"));
             assert_eq!(decoding.split_source_ranges, split, "flags {flags}");

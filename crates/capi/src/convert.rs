@@ -153,6 +153,10 @@ impl TwElement {
                     self.maybe_security(space.security());
                 }
             }
+            Element::Custom(custom) => {
+                self.kind = TW_ELEMENT_CUSTOM;
+                self.with_length(custom.len);
+            }
             Element::End => self.kind = TW_ELEMENT_END,
             _ => self.kind = TW_ELEMENT_OTHER,
         }
@@ -391,7 +395,13 @@ const fn inconsistency_reason(inconsistency: Inconsistency) -> u32 {
 }
 
 #[inline]
-const fn isa(isa: Isa) -> u8 {
+/// The instruction set of a `TW_ISA_*`.
+pub(crate) fn isa_of(number: u32) -> Option<Isa> {
+    let all = [Isa::A64, Isa::A32, Isa::T32, Isa::ThumbEe, Isa::Jazelle, Isa::Rv32, Isa::Rv64];
+    all.into_iter().find(|own| u32::from(isa(*own)) == number)
+}
+
+pub(crate) const fn isa(isa: Isa) -> u8 {
     match isa {
         Isa::A64 => TW_ISA_A64,
         Isa::A32 => TW_ISA_A32,

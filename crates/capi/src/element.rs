@@ -62,6 +62,9 @@ pub const TW_ELEMENT_INCONSISTENCY: u32 = 25;
 pub const TW_ELEMENT_END: u32 = 26;
 /// An element that this version of the interface has no form for.
 pub const TW_ELEMENT_OTHER: u32 = 27;
+/// What a protocol reports that no other element states: `length` bytes, which a `tw_push`
+/// delivers.
+pub const TW_ELEMENT_CUSTOM: u32 = 28;
 
 /// The field `address` is known.
 pub const TW_KNOWN_ADDRESS: u32 = 1;
@@ -435,6 +438,7 @@ pub extern "C" fn tw_element_kind_name(kind: u32) -> *const c_char {
         TW_ELEMENT_INCONSISTENCY => "inconsistency\0",
         TW_ELEMENT_END => "end\0",
         TW_ELEMENT_OTHER => "other\0",
+        TW_ELEMENT_CUSTOM => "custom\0",
         _ => return std::ptr::null(),
     };
     name.as_ptr().cast()

@@ -14,6 +14,8 @@
 //! | `run.rs` | decodes a buffer to a listener |
 //! | `batch.rs` | collects elements |
 //! | `decode.rs`, `reader.rs` | elements by function call, and on demand |
+//! | `protocol.rs` | protocols of the client |
+//! | `push.rs` | data that the client pushes, memory that it reads, packets, frames and reports |
 //! | `functions.rs`, `profile.rs` | functions and profiles |
 //! | `index.rs`, `find.rs` | indexes and searches |
 //! | `remedy.rs` | what the texts of errors name as missing |
@@ -43,6 +45,8 @@ mod index;
 mod opened;
 mod plain;
 mod profile;
+mod protocol;
+mod push;
 mod reader;
 mod remedy;
 mod run;

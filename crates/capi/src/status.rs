@@ -12,6 +12,8 @@ pub const TW_OK: TwStatus = 0;
 pub const TW_END: TwStatus = 1;
 /// A function of the client wanted no more.
 pub const TW_STOPPED: TwStatus = 2;
+/// A function of the client, or memory that it reads, is waited for: `tw_push_flush` continues.
+pub const TW_WAIT: TwStatus = 3;
 /// A pointer that must not be null is null.
 pub const TW_ERR_NULL: TwStatus = -1;
 /// The size in a structure is smaller than that of the first version of the structure, or the
@@ -82,6 +84,7 @@ pub(crate) const fn text_of(status: TwStatus) -> &'static str {
         TW_OK => "no error\0",
         TW_END => "no more elements\0",
         TW_STOPPED => "stopped by the client\0",
+        TW_WAIT => "flush first\0",
         TW_ERR_NULL => "null pointer\0",
         TW_ERR_SIZE => "wrong size of a structure\0",
         TW_ERR_HANDLE => "wrong handle\0",

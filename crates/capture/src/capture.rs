@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use tracewright_base::{CoreType, MissingRegister};
 use tracewright_image::MAX_IMAGE_REGIONS;
+use tracewright_protocols::Registry;
 
 use crate::buffer::Buffer;
 use crate::device::{Core, Other, Source};
@@ -69,6 +70,8 @@ pub struct Capture {
     pub stamps: Vec<Stamp>,
     /// The system that was traced, where a file of perf or simpleperf describes it.
     pub linux: Option<Box<Linux>>,
+    /// The protocols by which devices are decoded.
+    pub protocols: Registry,
 }
 
 impl Capture {

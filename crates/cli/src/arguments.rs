@@ -1,11 +1,27 @@
-//! The arguments of the command, which messages and checks of output files repeat.
+//! The arguments of the command, which messages and checks of output files repeat, and the
+//! protocols that it knows.
 
 use std::ffi::OsString;
 use std::sync::OnceLock;
 
+use tracewright::protocols::Registry;
+
 /// The arguments of the process belong to it, as those of the standard library do. In a process of
 /// Python these have the interpreter before them.
 static ALL: OnceLock<Vec<OsString>> = OnceLock::new();
+
+/// The protocols that the process was made with.
+static PROTOCOLS: OnceLock<Registry> = OnceLock::new();
+
+/// Sets the protocols.
+pub fn set_protocols(protocols: Registry) {
+    let _ = PROTOCOLS.set(protocols);
+}
+
+/// The protocols.
+pub fn protocols() -> &'static Registry {
+    PROTOCOLS.get_or_init(Registry::default)
+}
 
 /// Sets the arguments, the first of which is the name that the command was called by.
 pub fn of_process(all: Vec<OsString>) -> &'static [OsString] {

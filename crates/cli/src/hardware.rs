@@ -6,8 +6,8 @@ use std::path::Path;
 use tracewright::protocols::registry::AnyProtocol;
 
 use crate::args::SourceArgs;
-use crate::command_line;
 use crate::fail::Fail;
+use crate::{arguments, command_line};
 
 /// The next command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,8 @@ const NAMES: &[(&[&str], &str, Next)] = &[
 
 /// The error of a `--protocol` that names other hardware than a trace unit.
 pub fn check(args: &SourceArgs, input: &Path) -> Result<(), Fail> {
-    let unknown = args.protocols.iter().filter(|u| AnyProtocol::named(&u.protocol).is_none());
+    let known = arguments::protocols();
+    let unknown = args.protocols.iter().filter(|u| known.named(&u.protocol).is_none());
     for unit in unknown {
         if let Some(name) = spelled(&unit.protocol) {
             let id = unit.id.map_or(String::new(), |id| format!("@{id:#04x}"));

@@ -26,7 +26,7 @@ use crate::args::{
 };
 use crate::fail::Fail;
 use crate::inputs::Inputs;
-use crate::{hardware, message};
+use crate::{arguments, hardware, message};
 
 /// A capture and its selected buffers.
 pub struct Input {
@@ -157,7 +157,8 @@ impl Input {
                 if args.protocols.is_empty()
                     && !matches!(found, Found::Raw | Found::Container(_) | Found::Program) =>
             {
-                tracewright::read_capture_with(path, Access::with_pipes(args.pipes))?
+                let access = Access::with_pipes(args.pipes);
+                tracewright::read_capture_by(path, access, arguments::protocols())?
             }
             _ => {
                 described = true;
@@ -175,6 +176,7 @@ impl Input {
                     skip: args.skip,
                     pipe,
                     files: Files::default(),
+                    protocols: arguments::protocols().clone(),
                 };
                 let align = match args.align {
                     Some(AlignArg::At(at)) => Some(at),

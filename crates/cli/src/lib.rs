@@ -42,6 +42,7 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser};
 use tracewright::base::is_unshown;
 use tracewright::capture::plain;
+use tracewright::protocols::Registry;
 
 use crate::args::{Cli, Verb};
 use crate::fail::Fail;
@@ -89,6 +90,13 @@ pub fn run(all: Vec<OsString>) -> u8 {
         Verb::Man { folder } => verbs::man::run(&folder),
     };
     ended(done)
+}
+
+/// As [`run`], with other protocols than those of the library, too: a command for them has a `main`
+/// of a few lines. `docs/decode-tree.md` has an example.
+pub fn run_with(all: Vec<OsString>, protocols: Registry) -> u8 {
+    arguments::set_protocols(protocols);
+    run(all)
 }
 
 /// Prints why the arguments are not accepted. The message repeats some of them.

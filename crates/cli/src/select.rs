@@ -10,6 +10,7 @@ use tracewright::views::functions::is_called;
 use tracewright::views::{Filter, Source};
 
 use crate::args::SelectArgs;
+use crate::arguments;
 use crate::fail::Fail;
 use crate::input::{Input, Job};
 
@@ -43,7 +44,7 @@ pub fn check(args: &SelectArgs, listed: Listed, input: &Input) -> Result<(), Fai
 
 fn check_kinds(args: &SelectArgs, listed: Listed) -> Result<(), Fail> {
     let elements = KINDS.into_iter().filter(|_| listed.elements);
-    let packets = packet_kinds().filter(|_| listed.packets);
+    let packets = packet_kinds(arguments::protocols()).filter(|_| listed.packets);
     let kinds: BTreeSet<&str> = elements.chain(packets).collect();
     let Some(unknown) = args.only.iter().find(|kind| !kinds.contains(kind.as_str())) else {
         return Ok(());

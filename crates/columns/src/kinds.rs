@@ -24,6 +24,7 @@ pub(crate) const KINDS: &[&str] = &[
     "local-timestamp",
     "global-timestamp",
     "data-access",
+    "custom",
     "undecodable",
     "inconsistency",
     "ambiguity",

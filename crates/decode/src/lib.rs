@@ -12,6 +12,9 @@
 //! | `memory.rs` | a capture's dumps as program memory |
 //! | `listener.rs` | [`Listener`]: what receives packets, elements and link events |
 //! | `forwarded.rs` | optional listeners, and references to listeners |
+//! | `push.rs` | [`Push`]: data that a caller pushes, for a consumer that may wait |
+//! | `queue.rs` | [`Queue`]: elements that wait to be taken |
+//! | `report.rs` | [`Reports`]: errors and warnings from a chosen level on |
 //! | `merge.rs` | [`Merge`]: results of chunks that were decoded separately |
 //! | `parallel/` | [`parallel::run`]: one buffer on several threads, with the output of one |
 //! | `ordered.rs` | [`ordered::each`]: several tasks at once, with their output in order |
@@ -81,7 +84,10 @@ pub mod parallel;
 pub mod parameters;
 pub mod plan;
 mod program_width;
+pub mod push;
+pub mod queue;
 pub mod raw;
+pub mod report;
 pub mod route;
 pub mod session;
 mod source;
@@ -104,6 +110,9 @@ pub use memory::{Memory, Program};
 pub use merge::Merge;
 pub use parallel::Jobs;
 pub use plan::{ForeignPlan, Options, Plan, Planned, Skipped, Why};
+pub use push::{Consumer, Push, PushError, Response};
+pub use queue::Queue;
+pub use report::{Report, Reports, Severity};
 pub use route::Route;
 pub use session::{Caches, Session};
 pub use step_counts::StepCounts;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tracewright_base::{Batch, Element, Fault, OffsetMap, Part, Turns};
+use tracewright_base::{Batch, Custom, Element, Fault, OffsetMap, Part, Turns};
 use tracewright_frames::{self as frames, Frame};
 use tracewright_image::Selection;
 use tracewright_protocols::registry::AnyPacket;
@@ -21,6 +21,12 @@ use tracewright_protocols::registry::AnyPacket;
 pub trait Listener {
     /// An element. Turns of a loop are received one by one.
     fn element(&mut self, source: usize, at: u64, element: Element);
+
+    /// [`Element::Custom`], with its bytes.
+    fn custom(&mut self, source: usize, at: u64, custom: Custom, bytes: &[u8]) {
+        let _ = bytes;
+        self.element(source, at, Element::Custom(custom));
+    }
 
     /// What a source reported, in order. [`Wants::any_order`] states how the batches of several
     /// sources follow each other.
@@ -111,6 +117,9 @@ pub fn each_part<L: Listener + ?Sized>(
                         listener.element(batch.source, batch.at(step), Element::Range(range));
                     }
                 }
+            }
+            Part::Element(at, Element::Custom(custom)) => {
+                listener.custom(batch.source, at, custom, batch.content(&custom));
             }
             Part::Element(at, element) => listener.element(batch.source, at, element),
             Part::Turns(loops) => turns(listener, &loops),
@@ -332,6 +341,10 @@ impl<L: Listener + ?Sized> Listener for &mut L {
         (**self).element(source, at, element);
     }
 
+    fn custom(&mut self, source: usize, at: u64, custom: Custom, bytes: &[u8]) {
+        (**self).custom(source, at, custom, bytes);
+    }
+
     fn batch(&mut self, batch: &Batch<'_>) {
         (**self).batch(batch);
     }
@@ -349,11 +362,28 @@ impl<L: Listener + ?Sized> Listener for &mut L {
     }
 }
 
+/// Receives nothing, and wants nothing.
+impl Listener for () {
+    fn element(&mut self, _source: usize, _at: u64, _element: Element) {}
+
+    fn batch(&mut self, _batch: &Batch<'_>) {}
+
+    fn wants(&self) -> Wants {
+        Wants::ANY_ORDER
+    }
+}
+
 /// `None` receives nothing, and wants nothing more.
 impl<L: Listener> Listener for Option<L> {
     fn element(&mut self, source: usize, at: u64, element: Element) {
         if let Some(listener) = self {
             listener.element(source, at, element);
+        }
+    }
+
+    fn custom(&mut self, source: usize, at: u64, custom: Custom, bytes: &[u8]) {
+        if let Some(listener) = self {
+            listener.custom(source, at, custom, bytes);
         }
     }
 
@@ -383,6 +413,11 @@ impl<A: Listener, B: Listener> Listener for (A, B) {
     fn element(&mut self, source: usize, at: u64, element: Element) {
         self.0.element(source, at, element);
         self.1.element(source, at, element);
+    }
+
+    fn custom(&mut self, source: usize, at: u64, custom: Custom, bytes: &[u8]) {
+        self.0.custom(source, at, custom, bytes);
+        self.1.custom(source, at, custom, bytes);
     }
 
     fn batch(&mut self, batch: &Batch<'_>) {

@@ -5,14 +5,13 @@ use std::sync::Arc;
 use tracewright_base::{Context, Element, Isa, Profile, Space, Waypoints};
 use tracewright_capture::{Capture, Dump, Form, Source};
 use tracewright_image::{
-    AddressSpaces, Cache, CacheOptions, Change, Conditions, ContextKey, Elf, Host, Image, Load,
-    MAX_CONDITIONAL, Module, ModuleFile, Region, Segment, Selection, SpaceMask, Symbol, Symbols,
-    Thread, Viewpoint, machine_name,
+    AddressSpaces, Cache, CacheOptions, Change, Conditions, ContextKey, Elf, Host, Image,
+    LiveMemory, Load, MAX_CONDITIONAL, Module, ModuleFile, ReadMemory, Region, Segment, Selection,
+    SpaceMask, Symbol, Symbols, Thread, Viewpoint, machine_name,
 };
-use tracewright_protocols::registry::AnyProtocol;
 
 /// Program memory for each source of a capture.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Memory {
     /// The image of all sources, where no two dumps contradict each other.
     shared: Option<Arc<Image>>,
@@ -20,6 +19,11 @@ pub struct Memory {
     spaces: Option<Arc<AddressSpaces>>,
     /// How many bytes of trace a byte of the files of the capture stands for, rounded up.
     unpacked: u64,
+    /// Memory that a caller reads, and regions that it has added, above the dumps.
+    live: Option<Arc<LiveMemory>>,
+    added: Vec<Region>,
+    /// With these, the image of each source.
+    own: Vec<Arc<Image>>,
     /// Why dumps could not be used, one line each.
     pub problems: Vec<String>,
 }
@@ -32,15 +36,69 @@ impl Memory {
         let (one, unpacked) = (capture.one_memory(), capture.unpacked());
         if dumps.iter().any(|dump| !dump.when.is_always()) {
             let spaces = Arc::new(conditional(capture, &dumps, &mut problems));
-            return Memory { shared: None, spaces: one.then_some(spaces), unpacked, problems };
+            let spaces = one.then_some(spaces);
+            return Memory { spaces, unpacked, problems, ..Memory::default() };
         }
         let image = Arc::new(image(capture, &dumps, &mut problems));
-        Memory { shared: one.then_some(image), spaces: None, unpacked, problems }
+        Memory { shared: one.then_some(image), unpacked, problems, ..Memory::default() }
     }
 
     /// How many bytes of trace a byte of the files of the capture stands for.
     pub(crate) fn unpacked(&self) -> u64 {
         self.unpacked
+    }
+
+    /// The same, where what the dumps of `capture` lack is read by `reader`. Sources whose memory
+    /// depends on more than the context, such as those of perf, are not affected.
+    #[must_use]
+    pub fn with_reader(mut self, capture: &Capture, reader: Arc<dyn ReadMemory>) -> Memory {
+        self.live = Some(Arc::new(LiveMemory::new(reader)));
+        self.overlay(capture);
+        self
+    }
+
+    /// Replaces the regions above the dumps of `capture`. Sessions have the memory that they were
+    /// made with, until [`Session::set_memory`](crate::Session::set_memory).
+    pub fn set_regions(&mut self, capture: &Capture, regions: Vec<Region>) {
+        self.added = regions;
+        self.overlay(capture);
+    }
+
+    /// Forgets what was read: the target has changed its code. Sessions have the memory that they
+    /// were made with, until [`Session::set_memory`](crate::Session::set_memory).
+    pub fn forget_read(&mut self, capture: &Capture) {
+        if let Some(live) = &self.live {
+            live.forget();
+            self.overlay(capture);
+        }
+    }
+
+    /// The memory that a caller reads.
+    pub fn live(&self) -> Option<&Arc<LiveMemory>> {
+        self.live.as_ref()
+    }
+
+    /// Makes the image of each source.
+    fn overlay(&mut self, capture: &Capture) {
+        let mut known: Vec<(Arc<Image>, Option<usize>, Arc<Image>)> = Vec::new();
+        self.own.clear();
+        for (n, source) in capture.sources.iter().enumerate() {
+            let dumps = self.dumps_of(capture, source);
+            let live = self.live.as_ref().map(|live| live.regions(n)).unwrap_or_default();
+            // Sources with the same regions have the same image, and share a cache.
+            let key = self.live.as_ref().and_then(|live| live.source(n));
+            let same = |(own, of, _): &&(Arc<Image>, Option<usize>, _)| {
+                Arc::ptr_eq(own, &dumps) && *of == key
+            };
+            let image = known.iter().find(same).map(|(.., image)| Arc::clone(image));
+            let image = image.unwrap_or_else(|| {
+                let regions = live.into_iter().chain(dumps.regions().iter().cloned());
+                let image = Image::new(regions.chain(self.added.iter().cloned()));
+                Arc::new(image.with_symbols(dumps.symbols()))
+            });
+            known.push((dumps, key, Arc::clone(&image)));
+            self.own.push(image);
+        }
     }
 
     /// The memory of `source`, where there are dumps with conditions.
@@ -73,6 +131,14 @@ impl Memory {
 
     /// The program memory of `source`.
     pub fn of(&self, capture: &Capture, source: &Source) -> Arc<Image> {
+        let n = capture.sources.iter().position(|own| std::ptr::eq(own, source));
+        match n.and_then(|n| self.own.get(n)) {
+            Some(own) => Arc::clone(own),
+            None => self.dumps_of(capture, source),
+        }
+    }
+
+    fn dumps_of(&self, capture: &Capture, source: &Source) -> Arc<Image> {
         match &self.shared {
             Some(shared) => Arc::clone(shared),
             None => Arc::new(image(capture, &capture.images_for(source), &mut Vec::new())),
@@ -304,7 +370,8 @@ const RISCV: u16 = 243;
 /// processor. `None` where one does, or may.
 pub fn foreign(capture: &Capture, machine: u16) -> Option<String> {
     let isas = |source: &Source| {
-        let isas = AnyProtocol::named(&source.device_type).map(|protocol| protocol.about().isas);
+        let protocol = capture.protocols.named(&source.device_type);
+        let isas = protocol.map(|protocol| protocol.about().isas);
         isas.filter(|isas| !isas.is_empty())
     };
     let executes = |source: &Source, isas: &[Isa]| {

@@ -2,7 +2,7 @@
 
 use tracewright_base::Invalid;
 use tracewright_capture::{Capture, OpenError, Origin, Problem, Register, Registers, Source, Text};
-use tracewright_protocols::registry::AnyProtocol;
+use tracewright_protocols::registry::{AnyProtocol, Registry};
 
 /// Converts the text parameters of every source of `capture` to registers, except those that are
 /// lists of text.
@@ -10,13 +10,14 @@ use tracewright_protocols::registry::AnyProtocol;
 /// # Errors
 /// [`OpenError`] where a protocol has no such parameter, or the parameter cannot have the value.
 pub fn resolve(capture: &mut Capture) -> Result<(), OpenError> {
-    capture.sources.iter_mut().try_for_each(source)
+    let Capture { sources, protocols, .. } = capture;
+    sources.iter_mut().try_for_each(|own| source(own, protocols))
 }
 
-fn source(source: &mut Source) -> Result<(), OpenError> {
+fn source(source: &mut Source, protocols: &Registry) -> Result<(), OpenError> {
     // Numbers are checked, too, where the protocol has named parameters: an unknown name is an
     // error.
-    let protocol = AnyProtocol::named(&source.device_type);
+    let protocol = protocols.named(&source.device_type);
     let number = |name: &str, word: &str| match protocol.and_then(|p| p.parse_value(name, word)) {
         Some(number) => number.map(Some),
         None => Ok(None),

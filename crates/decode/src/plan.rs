@@ -183,7 +183,8 @@ impl Why {
     /// do.
     fn message(&self, capture: &Capture, source: &Source, missing: &[&'static str]) -> String {
         let known = || {
-            let names = AnyProtocol::ALL.iter().filter_map(|p| p.about().names.first().copied());
+            let all = capture.protocols.all();
+            let names = all.filter_map(|p| p.about().names.first().copied());
             names.collect::<Vec<_>>()
         };
         match *self {
@@ -367,7 +368,8 @@ impl Plan {
         o: &Options,
     ) -> Result<(u16, AnyConfig), Why> {
         let source = &capture.sources[n];
-        let protocol = AnyProtocol::named(&source.device_type).ok_or(Why::UnknownProtocol)?;
+        let named = capture.protocols.named(&source.device_type);
+        let protocol = named.ok_or(Why::UnknownProtocol)?;
         let protocol = match (protocol, stream) {
             (protocol, 0) => protocol,
             (AnyProtocol::Etmv4 | AnyProtocol::Etmv4d, 1) => AnyProtocol::Etmv4d,
@@ -443,8 +445,8 @@ fn assumed(
 /// The registers that decoding `source`, in frames where `framed`, needs and that are missing. None
 /// where `why` is another reason.
 fn missing(capture: &Capture, source: &Source, why: &Why, framed: bool) -> Vec<&'static str> {
-    let (Why::Missing(first), Some(protocol)) = (why, AnyProtocol::named(&source.device_type))
-    else {
+    let protocol = capture.protocols.named(&source.device_type);
+    let (Why::Missing(first), Some(protocol)) = (why, protocol) else {
         return Vec::new();
     };
     let mut missing = vec![first.name];

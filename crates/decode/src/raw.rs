@@ -17,7 +17,7 @@ use tracewright_frames::cycles::port::Wiring;
 use tracewright_frames::{Event, Framing, Link, Split, Splitter};
 use tracewright_protocols::TraceForm;
 use tracewright_protocols::demux::numbers;
-use tracewright_protocols::registry::AnyProtocol;
+use tracewright_protocols::registry::{AnyProtocol, Registry};
 
 use crate::parameters::resolve;
 
@@ -59,6 +59,8 @@ pub struct RawTrace {
     pub pipe: Option<Pipe>,
     /// Where the files are: on the disk, or in memory.
     pub files: Files,
+    /// The protocols that units may have.
+    pub protocols: Registry,
 }
 
 /// A trace unit.
@@ -108,9 +110,9 @@ pub fn capture(path: &Path, raw: &RawTrace, notes: &mut Vec<String>) -> Result<C
     };
     for text in &raw.registers {
         let (assignment, _) = unit_register(text)?;
-        notes.extend(unknown_register(&assignment, &raw.units));
+        notes.extend(unknown_register(&assignment, raw));
     }
-    if is_port(&first.protocol)
+    if is_port(&raw.protocols, &first.protocol)
         && raw.levels.is_none()
         && let Some(capture) = cycles_with_registers(&raw.files, path, &raw.registers)?
     {
@@ -118,7 +120,7 @@ pub fn capture(path: &Path, raw: &RawTrace, notes: &mut Vec<String>) -> Result<C
     }
     let shared = raw.registers.iter().filter(|text| !is_unit_register(text)).cloned();
     let (words, registers): (Vec<_>, Vec<_>) =
-        shared.partition(|text| raw.units.iter().any(|unit| is_word(text, unit)));
+        shared.partition(|text| raw.units.iter().any(|unit| is_word(&raw.protocols, text, unit)));
     let description = Raw {
         device_type: first.protocol.clone(),
         registers,
@@ -131,6 +133,7 @@ pub fn capture(path: &Path, raw: &RawTrace, notes: &mut Vec<String>) -> Result<C
         files: raw.files.clone(),
     };
     let mut capture = Capture::raw(slice::from_ref(&path.to_owned()), &description)?;
+    capture.protocols = raw.protocols.clone();
     capture.memory.extend(raw.memory.iter().cloned());
     capture.notes.retain(|note| {
         let converted = matches!(note.problem, Problem::Converted(_));
@@ -143,13 +146,13 @@ pub fn capture(path: &Path, raw: &RawTrace, notes: &mut Vec<String>) -> Result<C
             let what = format!("has the levels of a port, not the words of {FRAMING} etb");
             return Err(wrong(PINS, "", &what));
         }
-        levels::sample(&mut capture, path, sends(first, &pattern)?, names)?;
+        levels::sample(&mut capture, path, sends(first, raw, &pattern)?, names)?;
     } else {
         levels::sample_swo(&mut capture, path)?;
     }
     skip(&mut capture, path, raw.skip)?;
     if raw.framing == RawFraming::Etb {
-        if !is_port(&first.protocol) {
+        if !is_port(&raw.protocols, &first.protocol) {
             return Err(wrong(FRAMING, "etb", &format!("needs {PROTOCOL} ETM1 or ETM2")));
         }
         if let Some(control) = pattern.register("ETMCR") {
@@ -209,8 +212,8 @@ fn unit_register(text: &str) -> Result<(String, Option<u16>), OpenError> {
 }
 
 /// What the port sends whose levels are recorded.
-fn sends(unit: &Unit, pattern: &Source) -> Result<Sends, OpenError> {
-    if !is_port(&unit.protocol) {
+fn sends(unit: &Unit, raw: &RawTrace, pattern: &Source) -> Result<Sends, OpenError> {
+    if !is_port(&raw.protocols, &unit.protocol) {
         return Ok(Sends::Bytes);
     }
     let control = pattern.register("ETMCR").map(|control| control as u32);
@@ -252,17 +255,18 @@ fn sources(
         // Parameters of other units only.
         source.words.retain(|(name, word)| {
             let text = format!("{name}={word}");
-            is_word(&text, unit) || !raw.units.iter().any(|other| is_word(&text, other))
+            let has = |unit: &Unit| is_word(&raw.protocols, &text, unit);
+            has(unit) || !raw.units.iter().any(has)
         });
         for text in raw.registers.iter().filter(|text| is_unit_register(text)) {
             let (assignment, id) = unit_register(text)?;
             if id == unit.id {
-                own_register(&mut source, unit, &assignment)?;
+                own_register(&mut source, raw, unit, &assignment)?;
             }
         }
         let id = unit.id.and_then(|id| u8::try_from(id).ok());
         let id = id.or_else(|| infer_id(raw, capture, notes));
-        if let Some((name, shift)) = id_register(&unit.protocol) {
+        if let Some((name, shift)) = id_register(&raw.protocols, &unit.protocol) {
             set_id(&mut source.registers.0, name, shift, id);
         }
         Ok(source)
@@ -271,8 +275,13 @@ fn sources(
 }
 
 /// Sets a register or a parameter of `unit`, of which `source` has the data.
-fn own_register(source: &mut Source, unit: &Unit, assignment: &str) -> Result<(), OpenError> {
-    if is_word(assignment, unit)
+fn own_register(
+    source: &mut Source,
+    raw: &RawTrace,
+    unit: &Unit,
+    assignment: &str,
+) -> Result<(), OpenError> {
+    if is_word(&raw.protocols, assignment, unit)
         && let Some((name, word)) = assignment.split_once('=')
     {
         source.parameter(name.trim(), word.trim());
@@ -299,22 +308,22 @@ fn not_assignment(text: &str) -> OpenError {
     OpenError::new(Path::new(&REGISTER.to_string()), Problem::NotAssignment(text.to_owned()))
 }
 
-/// Whether units of `protocol` have a trace port of their own.
-fn is_port(protocol: &str) -> bool {
-    AnyProtocol::named(protocol).is_some_and(AnyProtocol::has_own_port)
+/// Whether units of the protocol called `name` have a trace port of their own.
+fn is_port(protocols: &Registry, name: &str) -> bool {
+    protocols.named(name).is_some_and(AnyProtocol::has_own_port)
 }
 
 /// Whether `text` gives a parameter of `unit` as a word.
-fn is_word(text: &str, unit: &Unit) -> bool {
-    let words = AnyProtocol::named(&unit.protocol);
+fn is_word(protocols: &Registry, text: &str, unit: &Unit) -> bool {
+    let words = protocols.named(&unit.protocol);
     let words = |name, word| words.and_then(|protocol| protocol.parse_value(name, word)).is_some();
     text.split_once('=').is_some_and(|(name, word)| words(name.trim(), word.trim()))
 }
 
-/// A note where none of `units` has the register that `text` assigns.
-fn unknown_register(text: &str, units: &[Unit]) -> Option<String> {
+/// A note where none of the units has the register that `text` assigns.
+fn unknown_register(text: &str, raw: &RawTrace) -> Option<String> {
     let name = text.split('=').next()?.trim();
-    let protocols = units.iter().map(|unit| AnyProtocol::named(&unit.protocol));
+    let protocols = raw.units.iter().map(|unit| raw.protocols.named(&unit.protocol));
     let protocols = protocols.collect::<Option<Vec<_>>>()?;
     let registers: Vec<_> = protocols.iter().flat_map(|p| p.about().registers).collect();
     let is_known = |protocol: &AnyProtocol| {
@@ -340,17 +349,18 @@ fn harts(
 ) -> Result<Option<Vec<Source>>, OpenError> {
     let messages = raw.framing == RawFraming::Encapsulated;
     let sends_messages = |unit: &Unit| {
-        AnyProtocol::named(&unit.protocol).is_some_and(|p| p.form() == TraceForm::Messages)
+        raw.protocols.named(&unit.protocol).is_some_and(|p| p.form() == TraceForm::Messages)
     };
     if !messages && raw.framing != RawFraming::Auto || !raw.units.iter().all(sends_messages) {
         return Ok(None);
     }
     let device_type = raw.units.first().map_or_else(String::new, |unit| unit.protocol.clone());
     let pattern = Source { name: device_type.clone(), device_type, ..pattern.clone() };
-    let mut settled = Capture { sources: vec![pattern.clone()], ..Capture::default() };
+    let (sources, protocols) = (vec![pattern.clone()], raw.protocols.clone());
+    let mut settled = Capture { sources, protocols, ..Capture::default() };
     resolve(&mut settled)?;
     let value = |name: &str| settled.sources.first()?.register(name);
-    let protocol = AnyProtocol::named(&pattern.device_type).unwrap_or(AnyProtocol::Etrace);
+    let protocol = raw.protocols.named(&pattern.device_type).unwrap_or(AnyProtocol::Etrace);
     let Ok(config) = protocol.configure(None, &value) else { return Ok(None) };
     let Some(link) = config.message_source() else { return Ok(None) };
     if link.width == 0 {
@@ -423,7 +433,7 @@ fn format(raw: &RawTrace) -> Format {
 /// The trace ID of a single unit: the selected one, or the only one in the frames.
 fn infer_id(raw: &RawTrace, capture: &Capture, notes: &mut Vec<String>) -> Option<u8> {
     let [unit] = raw.units.as_slice() else { return None };
-    let (name, _) = id_register(&unit.protocol)?;
+    let (name, _) = id_register(&raw.protocols, &unit.protocol)?;
     let given =
         |text: &String| text.split('=').next().is_some_and(|n| n.eq_ignore_ascii_case(name));
     if raw.registers.iter().any(given) {
@@ -459,8 +469,8 @@ impl Split for Ids {
 }
 
 /// The register of a unit that contains the trace ID, and the lowest bit of the ID in it.
-fn id_register(protocol: &str) -> Option<(&'static str, u32)> {
-    AnyProtocol::named(protocol)?.id_register()
+fn id_register(protocols: &Registry, name: &str) -> Option<(&'static str, u32)> {
+    protocols.named(name)?.id_register()
 }
 
 /// Sets a known trace ID. An unknown one is 0 if the register is missing, as unframed data need

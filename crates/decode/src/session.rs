@@ -191,6 +191,24 @@ impl Session {
         }
     }
 
+    /// Replaces the program memory by that of `memory`, for the sources that have one memory in all
+    /// contexts: code from here on is that of `memory`.
+    pub fn set_memory(&mut self, capture: &Capture, memory: &Memory) {
+        for (n, source) in self.planned.iter().enumerate() {
+            let source = source.and_then(|source| capture.sources.get(source));
+            if let (Some(source), Some(program)) = (source, self.programs.get_mut(n))
+                && program.cache.has_one_memory()
+            {
+                program.cache.set_image(memory.of(capture, source));
+            }
+        }
+    }
+
+    /// Forgets the code that was decoded, and that code is absent.
+    pub fn forget_code(&mut self) {
+        self.programs.clear();
+    }
+
     /// Reserves memory for the blocks of code of each source that has none yet, where many are
     /// expected: less than 5 MB for 2^16 blocks.
     pub fn reserve_blocks(&mut self, blocks: usize) {

@@ -414,6 +414,13 @@ impl Sink for SourceObserver<'_, '_> {
         }
     }
 
+    fn custom(&mut self, at: u64, kind: &'static str, bytes: &[u8]) {
+        if self.buffer.is_full(at) || self.buffer.has_much_content() {
+            self.pass_elements();
+        }
+        self.buffer.custom(at, kind, bytes);
+    }
+
     // The turns of a loop are not given to `selectors`: where there are any, the fast paths have no
     // cached blocks, and a RISC-V loop has a turn that `element` takes, which selects the same.
     fn turns(&mut self, turns: Turns<'_>) {

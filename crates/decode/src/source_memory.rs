@@ -58,6 +58,11 @@ impl SourceMemories {
         self.memories.iter_mut().for_each(|memory| memory.cache.reserve(blocks));
     }
 
+    /// Empties each cache.
+    pub(crate) fn clear(&mut self) {
+        self.memories.iter_mut().for_each(|memory| memory.cache.clear());
+    }
+
     /// The caches, each with the first source that it belongs to.
     pub(crate) fn into_caches(self) -> impl Iterator<Item = (usize, Cache)> {
         let SourceMemories { memories, of } = self;

@@ -348,6 +348,11 @@ impl Cache {
             return;
         }
         self.image = image;
+        self.clear();
+    }
+
+    /// Removes all blocks, and what is known of absent memory.
+    pub fn clear(&mut self) {
         self.table.clear();
         self.forget_others();
     }

@@ -198,6 +198,8 @@ impl<'a> Matcher<'a> {
             Condition::Event(number) => keys.count(number.is_some(), |_, key| {
                 key.kind == Kind::Event && number.is_none_or(|number| key.value == number)
             })?,
+            // An index has no keys of them.
+            Condition::Custom => vec![Matches::Unknown; batch.count],
             simple => keys.count(true, |_, key| is_key(simple, key))?,
         })
     }
@@ -331,6 +333,7 @@ fn holds(
 ) -> bool {
     match condition {
         Condition::Any => true,
+        Condition::Custom => matches!(element, Element::Custom(_)),
         Condition::Time(range) => {
             let time = position.times.get(source).copied().flatten();
             time.is_some_and(|time| range.contains(&time))

@@ -87,6 +87,8 @@ pub enum Condition {
     Event(Option<u64>),
     /// The trigger fired.
     Trigger,
+    /// Content of a protocol of another crate.
+    Custom,
     /// The time is inside: the last timestamp of the source, up to and including the element.
     Time(Range<u64>),
     /// The offset of the packet that made it is inside.
@@ -127,7 +129,7 @@ impl fmt::Display for QueryError {
 impl std::error::Error for QueryError {}
 
 /// Words that begin a condition.
-const CONDITIONS: [&str; 15] = [
+const CONDITIONS: [&str; 16] = [
     "function",
     "address",
     "exception",
@@ -137,6 +139,7 @@ const CONDITIONS: [&str; 15] = [
     "gap",
     "event",
     "trigger",
+    "custom",
     "time",
     "offset",
     "instruction",
@@ -295,6 +298,7 @@ impl<'a> Words<'a> {
             "instruction" => Condition::Instruction(self.range("instruction", false)?),
             "element" => Condition::Element(self.range("element", false)?),
             "trigger" => Condition::Trigger,
+            "custom" => Condition::Custom,
             "line" => {
                 let what = || QueryError("`line` needs FILE:N, such as main.c:12".into());
                 let (file, line) =

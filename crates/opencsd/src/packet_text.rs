@@ -71,6 +71,9 @@ impl Behaviour {
     }
 }
 
+/// The message of most decoders after the line of a bad packet.
+pub(super) const UNKNOWN_PACKET: &str = "Unknown packet type.";
+
 /// OpenCSD's text for the packets of one source. The value holds what the text of the next packet
 /// depends on.
 pub trait PacketText {
@@ -98,7 +101,7 @@ pub trait PacketText {
     /// The message of OpenCSD's decoder after the line of a bad packet.
     fn decoder_error(fault: Fault) -> &'static str {
         let _ = fault;
-        "Unknown packet type."
+        UNKNOWN_PACKET
     }
 
     /// Changes `element` to what OpenCSD reports. Returns the cycle count that ends its text, or

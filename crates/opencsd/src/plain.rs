@@ -9,6 +9,10 @@ use tracewright_protocols::{Protocol, etmv1, etmv2, etmv4d, etrace, mtb, ntrace}
 use super::packet_text::{Behaviour, OpencsdProtocol, PacketText};
 use super::unsynced::Group;
 
+/// How these protocols are listed.
+pub(super) const PLAIN: Behaviour =
+    Behaviour { plain_ranges: true, ..Behaviour::new(Group::EightOrZero) };
+
 /// Packets of `P` in Tracewright's own text.
 #[derive(Clone, Debug)]
 pub(super) struct PlainText<P>(PhantomData<P>);
@@ -29,8 +33,7 @@ impl<P: Protocol> PacketText for PlainText<P> {
     type Config = P::Config;
     type Packet = P::Packet;
 
-    const BEHAVIOUR: Behaviour =
-        Behaviour { plain_ranges: true, ..Behaviour::new(Group::EightOrZero) };
+    const BEHAVIOUR: Behaviour = PLAIN;
 
     fn packet(&mut self, _: &P::Config, packet: &P::Packet, out: &mut String) {
         let _ = write!(out, "{packet}");

@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 
 use tracewright_base::{BlockCache, OffsetMap, Sink};
 
+use crate::external_stream::ExternalStream;
 use crate::for_each_protocol;
 use crate::observer::Observer;
 use crate::protocol::{Protocol, TraceForm};
@@ -15,57 +16,79 @@ macro_rules! any_stream {
         /// A stream of any protocol. It has one `match` for each block of bytes; all calls inside
         /// are direct.
         #[derive(Clone, Debug, PartialEq)]
-        pub enum AnyStream { $($(#[$doc])* $name(Box<Stream<$protocol>>),)* }
+        pub enum AnyStream {
+            $($(#[$doc])* $name(Box<Stream<$protocol>>),)*
+            /// That of a protocol of another crate.
+            External(ExternalStream),
+        }
 
         impl AnyConfig {
             /// A stream in its initial state.
             pub fn stream(&self) -> AnyStream {
                 match self {
                     $(AnyConfig::$name(c) => AnyStream::$name(Box::new(Stream::new(c.clone()))),)*
+                    AnyConfig::External(c) => AnyStream::External(ExternalStream::new(c)),
                 }
             }
         }
 
         impl AnyStream {
             /// Whether each byte of the stream's input holds half a byte of the source (STM).
-            pub const fn nibbles(&self) -> bool {
+            pub fn nibbles(&self) -> bool {
                 match self {
                     $(AnyStream::$name(_) => {
                         matches!(<$protocol as Protocol>::FORM, TraceForm::HalfBytes)
                     })*
+                    AnyStream::External(s) => s.nibbles(),
                 }
             }
 
             /// See [`Stream::reset`].
             pub fn reset(&mut self) {
-                match self { $(AnyStream::$name(s) => s.reset(),)* }
+                match self {
+                    $(AnyStream::$name(s) => s.reset(),)*
+                    AnyStream::External(s) => s.reset(),
+                }
             }
 
             /// See [`Stream::last`].
             pub fn last(&self) -> u64 {
-                match self { $(AnyStream::$name(s) => s.last(),)* }
+                match self {
+                    $(AnyStream::$name(s) => s.last(),)*
+                    AnyStream::External(s) => s.last(),
+                }
             }
 
             /// Whether the next byte begins a packet.
             pub fn synced(&self) -> bool {
-                match self { $(AnyStream::$name(s) => s.synced(),)* }
+                match self {
+                    $(AnyStream::$name(s) => s.synced(),)*
+                    AnyStream::External(s) => s.synced(),
+                }
             }
 
             /// See [`Stream::stays_synced`].
             #[inline]
             pub fn stays_synced(&self) -> bool {
-                match self { $(AnyStream::$name(s) => s.stays_synced(),)* }
+                match self {
+                    $(AnyStream::$name(s) => s.stays_synced(),)*
+                    AnyStream::External(s) => s.stays_synced(),
+                }
             }
 
             /// See [`Stream::lost`].
             pub fn lost<S: Sink>(&mut self, at: u64, sink: &mut S) {
-                match self { $(AnyStream::$name(s) => s.lost(at, sink),)* }
+                match self {
+                    $(AnyStream::$name(s) => s.lost(at, sink),)*
+                    AnyStream::External(s) => s.lost(at, sink),
+                }
             }
 
             /// See [`Stream::agrees`].
             pub fn agrees(&self, other: &Self) -> bool {
                 match (self, other) {
                     $((AnyStream::$name(one), AnyStream::$name(other)) => one.agrees(other),)*
+                    (AnyStream::External(one), AnyStream::External(other)) => one.agrees(other),
                     _ => false,
                 }
             }
@@ -80,7 +103,10 @@ macro_rules! any_stream {
                 code: &mut K,
                 observer: &mut O,
             ) -> usize {
-                match self { $(AnyStream::$name(s) => s.feed(bytes, offsets, code, observer),)* }
+                match self {
+                    $(AnyStream::$name(s) => s.feed(bytes, offsets, code, observer),)*
+                    AnyStream::External(s) => s.feed(bytes, offsets, code, observer),
+                }
             }
 
             /// See [`Stream::finish`].
@@ -91,7 +117,10 @@ macro_rules! any_stream {
                 code: &mut K,
                 observer: &mut O,
             ) {
-                match self { $(AnyStream::$name(s) => s.finish(rest, offsets, code, observer),)* }
+                match self {
+                    $(AnyStream::$name(s) => s.finish(rest, offsets, code, observer),)*
+                    AnyStream::External(s) => s.finish(rest, offsets, code, observer),
+                }
             }
 
             /// See [`Stream::restart`].
@@ -105,6 +134,7 @@ macro_rules! any_stream {
             ) {
                 match self {
                     $(AnyStream::$name(s) => s.restart(at, rest, offsets, code, observer),)*
+                    AnyStream::External(s) => s.restart(at, rest, offsets, code, observer),
                 }
             }
         }

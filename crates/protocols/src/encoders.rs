@@ -170,7 +170,7 @@ macro_rules! encoders {
             }
 
             /// Whether each output byte holds half a byte of trace.
-            pub const fn nibbles(&self) -> bool {
+            pub fn nibbles(&self) -> bool {
                 matches!(self.protocol().form(), TraceForm::HalfBytes)
             }
 

@@ -20,8 +20,8 @@ impl PacketKind {
         name.0
     }
 
-    /// The kind of the variant with which `text` begins.
-    pub(crate) const fn named(text: &str) -> Self {
+    /// The kind of the variant with which `text` begins: `TraceInfo`.
+    pub const fn named(text: &str) -> Self {
         let mut kind = PacketKind { text: [0; Self::MAX_LEN], len: 0 };
         let (mut rest, mut before) = (text.as_bytes(), b'-');
         while let [byte, after @ ..] = rest

@@ -47,6 +47,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod about;
 pub mod any_stream;
 pub mod bits;
 mod cursor;
@@ -59,6 +60,8 @@ pub mod etmv3;
 pub mod etmv4;
 pub mod etmv4d;
 pub mod etrace;
+pub mod external;
+pub mod external_stream;
 mod fifo;
 mod filter_registers;
 mod flow;
@@ -97,8 +100,10 @@ pub(crate) mod ways;
 
 pub use any_stream::AnyStream;
 pub use demux::Demux;
+pub use external_stream::external_config;
 pub use kind::PacketKind;
 pub use observer::Observer;
 pub use protocol::{Field, InvalidRegister, Protocol, Resume, TraceForm};
+pub use registry::Registry;
 pub use stream::Stream;
 pub use sync_run::SyncRun;

@@ -93,6 +93,11 @@ impl<P: Listed, O: Observer> Sink for PacketRun<'_, P, O> {
         self.observer.prepare(blocks, true);
     }
 
+    fn custom(&mut self, at: u64, kind: &'static str, bytes: &[u8]) {
+        self.until(at);
+        self.observer.custom(at, kind, bytes);
+    }
+
     fn turns(&mut self, turns: Turns<'_>) {
         self.until(turns.at);
         self.observer.turns(turns);

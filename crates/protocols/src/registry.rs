@@ -1,6 +1,7 @@
-//! The list of protocols: one line for each.
+//! The list of protocols: one line for each; and protocols of other crates beside it.
 
 use alloc::borrow::Cow;
+use alloc::vec::Vec;
 use core::fmt;
 
 use tracewright_base::{
@@ -9,30 +10,11 @@ use tracewright_base::{
 
 use tracewright_isa::rv::Extensions;
 
+pub use crate::about::About;
+use crate::external::{External, ExternalConfig, ExternalPacket};
 use crate::kind::PacketKind;
 use crate::kind::PacketKinds;
 use crate::protocol::{Field, InvalidRegister, Protocol, TraceForm};
-
-/// The description of a protocol.
-#[derive(Clone, Copy, Debug)]
-pub struct About {
-    /// Its names in captures.
-    pub names: &'static [&'static str],
-    /// A short description.
-    pub title: &'static str,
-    /// Its registers.
-    pub registers: &'static [Register],
-    /// Its parameters that are text: name and description.
-    pub texts: &'static [(&'static str, &'static str)],
-    /// See [`Protocol::FORM`].
-    pub form: TraceForm,
-    /// See [`Protocol::ID_REGISTER`].
-    pub id_register: Option<(&'static str, u32)>,
-    /// See [`Protocol::ISAS`].
-    pub isas: &'static [Isa],
-    /// The kinds of its packets.
-    pub packet_kinds: &'static [PacketKind],
-}
 
 /// Why a configuration cannot be made from a device's registers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,13 +41,23 @@ impl fmt::Display for ConfigureError {
     }
 }
 
-/// A protocol that is in the list.
-pub trait Listed: Protocol {
+/// A protocol that is in the list, or one of another crate, for which the methods are as they are
+/// here: `impl Listed for Mine {}`.
+pub trait Listed: Protocol<Config: 'static, Packet: 'static> {
     /// A packet of this protocol as a packet of any protocol.
-    fn any_packet(packet: &Self::Packet) -> AnyPacket<'_>;
+    #[inline]
+    fn any_packet(packet: &Self::Packet) -> AnyPacket<'_> {
+        AnyPacket::External(ExternalPacket::new::<Self>(packet))
+    }
 
     /// The packet of this protocol. `None` where `packet` is another protocol's.
-    fn packet(packet: AnyPacket<'_>) -> Option<&Self::Packet>;
+    #[inline]
+    fn packet(packet: AnyPacket<'_>) -> Option<&Self::Packet> {
+        match packet {
+            AnyPacket::External(packet) => packet.get::<Self>(),
+            _ => None,
+        }
+    }
 }
 
 macro_rules! protocols {
@@ -73,25 +65,21 @@ macro_rules! protocols {
         /// A protocol, by name.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
-        pub enum AnyProtocol { $($(#[$doc])* $name,)* }
+        pub enum AnyProtocol {
+            $($(#[$doc])* $name,)*
+            /// A protocol of another crate.
+            External(External),
+        }
 
         impl AnyProtocol {
-            /// Every protocol.
+            /// Every protocol that is in the list.
             pub const ALL: &'static [AnyProtocol] = &[$(AnyProtocol::$name,)*];
 
             /// The description of the protocol.
-            pub const fn about(self) -> About {
+            pub fn about(self) -> About {
                 match self {
-                    $(AnyProtocol::$name => About {
-                        names: <$protocol as Protocol>::NAMES,
-                        title: <$protocol as Protocol>::TITLE,
-                        registers: <$protocol as Protocol>::REGISTERS,
-                        texts: <$protocol as Protocol>::TEXTS,
-                        form: <$protocol as Protocol>::FORM,
-                        id_register: <$protocol as Protocol>::ID_REGISTER,
-                        isas: <$protocol as Protocol>::ISAS,
-                        packet_kinds: <$protocol as Protocol>::Packet::KINDS,
-                    },)*
+                    $(AnyProtocol::$name => About::of::<$protocol>(),)*
+                    AnyProtocol::External(external) => external.get().about(),
                 }
             }
 
@@ -99,6 +87,7 @@ macro_rules! protocols {
             pub fn canonical(self, name: &str) -> Option<&'static str> {
                 match self {
                     $(AnyProtocol::$name => <$protocol as Protocol>::canonical(name),)*
+                    AnyProtocol::External(external) => external.get().canonical(name),
                 }
             }
 
@@ -115,6 +104,7 @@ macro_rules! protocols {
             pub fn is_unused(self, name: &str) -> bool {
                 match self {
                     $(AnyProtocol::$name => <$protocol as Protocol>::is_unused(name),)*
+                    AnyProtocol::External(external) => external.get().is_unused(name),
                 }
             }
 
@@ -122,6 +112,7 @@ macro_rules! protocols {
             pub fn parse_value(self, name: &str, text: &str) -> Option<Result<u64, Invalid>> {
                 match self {
                     $(AnyProtocol::$name => <$protocol as Protocol>::parse_value(name, text),)*
+                    AnyProtocol::External(external) => external.get().parse_value(name, text),
                 }
             }
 
@@ -129,6 +120,7 @@ macro_rules! protocols {
             pub fn privilege_name(self, level: u8) -> Option<&'static str> {
                 match self {
                     $(AnyProtocol::$name => <$protocol as Protocol>::privilege_name(level),)*
+                    AnyProtocol::External(external) => external.get().privilege_name(level),
                 }
             }
 
@@ -142,6 +134,7 @@ macro_rules! protocols {
             ) -> Result<(), InvalidRegister> {
                 match self {
                     $(AnyProtocol::$name => <$protocol as Protocol>::check(register),)*
+                    AnyProtocol::External(external) => external.get().check(register),
                 }
             }
 
@@ -158,6 +151,9 @@ macro_rules! protocols {
                     $(AnyProtocol::$name => {
                         <$protocol as Protocol>::configure(core, register).map(AnyConfig::$name)
                     })*
+                    AnyProtocol::External(external) => {
+                        external.get().configure(core, register).map(AnyConfig::External)
+                    }
                 }
             }
         }
@@ -165,84 +161,122 @@ macro_rules! protocols {
         /// A configuration of any protocol.
         #[derive(Clone, Debug, PartialEq)]
         #[allow(clippy::large_enum_variant, reason = "there are few: one for each source")]
-        pub enum AnyConfig { $($(#[$doc])* $name(<$protocol as Protocol>::Config),)* }
+        pub enum AnyConfig {
+            $($(#[$doc])* $name(<$protocol as Protocol>::Config),)*
+            /// That of a protocol of another crate.
+            External(ExternalConfig),
+        }
 
         impl AnyConfig {
             /// The protocol.
             pub const fn protocol(&self) -> AnyProtocol {
-                match self { $(AnyConfig::$name(_) => AnyProtocol::$name,)* }
+                match self {
+                    $(AnyConfig::$name(_) => AnyProtocol::$name,)*
+                    AnyConfig::External(c) => AnyProtocol::External(c.protocol()),
+                }
             }
 
             /// See [`Protocol::set_text`].
             pub fn set_text(&mut self, name: &str, text: &str) -> Option<Result<(), Invalid>> {
                 match self {
                     $(AnyConfig::$name(c) => <$protocol as Protocol>::set_text(c, name, text),)*
+                    AnyConfig::External(c) => c.object_mut().set_text(name, text),
                 }
             }
 
             /// See [`Protocol::note`].
             pub fn note(&self) -> Option<&'static str> {
-                match self { $(AnyConfig::$name(c) => <$protocol as Protocol>::note(c),)* }
+                match self {
+                    $(AnyConfig::$name(c) => <$protocol as Protocol>::note(c),)*
+                    AnyConfig::External(c) => c.object().note(),
+                }
             }
 
             /// See [`Protocol::assumptions`].
             pub fn assumptions(&self) -> &'static [(&'static str, &'static str)] {
-                match self { $(AnyConfig::$name(c) => <$protocol as Protocol>::assumptions(c),)* }
+                match self {
+                    $(AnyConfig::$name(c) => <$protocol as Protocol>::assumptions(c),)*
+                    AnyConfig::External(c) => c.object().assumptions(),
+                }
             }
 
             /// See [`Protocol::riscv`].
             pub fn riscv(&self) -> Extensions {
-                match self { $(AnyConfig::$name(c) => <$protocol as Protocol>::riscv(c),)* }
+                match self {
+                    $(AnyConfig::$name(c) => <$protocol as Protocol>::riscv(c),)*
+                    AnyConfig::External(c) => c.object().riscv(),
+                }
             }
 
             /// See [`Protocol::riscv_mut`].
             pub fn riscv_mut(&mut self) -> Option<&mut Extensions> {
-                match self { $(AnyConfig::$name(c) => <$protocol as Protocol>::riscv_mut(c),)* }
+                match self {
+                    $(AnyConfig::$name(c) => <$protocol as Protocol>::riscv_mut(c),)*
+                    AnyConfig::External(c) => c.object_mut().riscv_mut(),
+                }
             }
 
             /// See [`Protocol::fixed_isa`].
             pub fn fixed_isa(&self) -> Option<Isa> {
-                match self { $(AnyConfig::$name(c) => <$protocol as Protocol>::fixed_isa(c),)* }
+                match self {
+                    $(AnyConfig::$name(c) => <$protocol as Protocol>::fixed_isa(c),)*
+                    AnyConfig::External(c) => c.object().fixed_isa(),
+                }
             }
 
             /// See [`Protocol::assumes_synced`].
             pub fn assumes_synced(&self) -> Option<bool> {
-                match self { $(AnyConfig::$name(c) => <$protocol as Protocol>::assumes_synced(c),)* }
+                match self {
+                    $(AnyConfig::$name(c) => <$protocol as Protocol>::assumes_synced(c),)*
+                    AnyConfig::External(c) => c.object().assumes_synced(),
+                }
             }
 
             /// See [`Protocol::assume_synced`].
             pub fn assume_synced(&mut self, yes: bool) {
                 match self {
                     $(AnyConfig::$name(c) => <$protocol as Protocol>::assume_synced(c, yes),)*
+                    AnyConfig::External(c) => c.object_mut().assume_synced(yes),
                 }
             }
 
             /// See [`Protocol::trace_id`].
             pub fn trace_id(&self) -> u8 {
-                match self { $(AnyConfig::$name(c) => <$protocol as Protocol>::trace_id(c),)* }
+                match self {
+                    $(AnyConfig::$name(c) => <$protocol as Protocol>::trace_id(c),)*
+                    AnyConfig::External(c) => c.object().trace_id(),
+                }
             }
 
             /// See [`Protocol::waypoints`].
             pub fn waypoints(&self) -> Waypoints {
-                match self { $(AnyConfig::$name(c) => <$protocol as Protocol>::waypoints(c),)* }
+                match self {
+                    $(AnyConfig::$name(c) => <$protocol as Protocol>::waypoints(c),)*
+                    AnyConfig::External(c) => c.object().waypoints(),
+                }
             }
 
             /// The name of exception `number`, if it has one.
             pub fn exception_name(&self, number: u16) -> Option<Cow<'static, str>> {
                 match self {
                     $(AnyConfig::$name(c) => <$protocol as Protocol>::exception_name(c, number),)*
+                    AnyConfig::External(c) => c.object().exception_name(number),
                 }
             }
 
             /// See [`Protocol::sync`].
             pub fn sync(&self, bytes: &[u8]) -> SyncSearch {
-                match self { $(AnyConfig::$name(c) => <$protocol as Protocol>::sync(c, bytes),)* }
+                match self {
+                    $(AnyConfig::$name(c) => <$protocol as Protocol>::sync(c, bytes),)*
+                    AnyConfig::External(c) => c.object().sync(bytes),
+                }
             }
 
             /// See [`Protocol::explain`].
             pub fn explain(&self, bytes: &[u8], each: &mut dyn FnMut(Field)) {
                 match self {
                     $(AnyConfig::$name(c) => <$protocol as Protocol>::explain(c, bytes, each),)*
+                    AnyConfig::External(c) => c.object().explain(bytes, each),
                 }
             }
 
@@ -252,6 +286,9 @@ macro_rules! protocols {
                     $((AnyConfig::$name(c), AnyPacket::$name(packet)) => {
                         <$protocol as Protocol>::learn(c, packet);
                     })*
+                    (AnyConfig::External(c), AnyPacket::External(packet)) => {
+                        c.object_mut().learn(packet);
+                    }
                     _ => {}
                 }
             }
@@ -261,17 +298,25 @@ macro_rules! protocols {
         #[derive(Clone, Copy, Debug)]
         pub enum AnyPacket<'a> {
             $($(#[$doc])* $name(&'a <$protocol as Protocol>::Packet),)*
+            /// That of a protocol of another crate.
+            External(ExternalPacket<'a>),
         }
 
         impl AnyPacket<'_> {
             /// The kind of the packet, among those of its protocol.
             pub fn kind(&self) -> PacketKind {
-                match self { $(AnyPacket::$name(packet) => packet.kind(),)* }
+                match self {
+                    $(AnyPacket::$name(packet) => packet.kind(),)*
+                    AnyPacket::External(packet) => packet.kind(),
+                }
             }
 
             /// See [`Protocol::is_sync`].
             pub fn is_sync(&self) -> bool {
-                match self { $(AnyPacket::$name(packet) => <$protocol as Protocol>::is_sync(packet),)* }
+                match self {
+                    $(AnyPacket::$name(packet) => <$protocol as Protocol>::is_sync(packet),)*
+                    AnyPacket::External(packet) => packet.is_sync(),
+                }
             }
 
             /// Writes the packet in its shortest form. Writes nothing where `config` is another
@@ -279,6 +324,7 @@ macro_rules! protocols {
             pub fn emit(&self, config: &AnyConfig, out: &mut impl Extend<u8>) {
                 match (self, config) {
                     $((AnyPacket::$name(packet), AnyConfig::$name(c)) => packet.emit(c, out),)*
+                    (AnyPacket::External(packet), AnyConfig::External(c)) => packet.emit(c, out),
                     _ => {}
                 }
             }
@@ -286,7 +332,10 @@ macro_rules! protocols {
 
         impl fmt::Display for AnyPacket<'_> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                match self { $(AnyPacket::$name(packet) => packet.fmt(f),)* }
+                match self {
+                    $(AnyPacket::$name(packet) => packet.fmt(f),)*
+                    AnyPacket::External(packet) => packet.fmt(f),
+                }
             }
         }
 
@@ -351,7 +400,7 @@ impl AnyProtocol {
     }
 
     /// See [`Protocol::ID_REGISTER`].
-    pub const fn id_register(self) -> Option<(&'static str, u32)> {
+    pub fn id_register(self) -> Option<(&'static str, u32)> {
         self.about().id_register
     }
 
@@ -364,17 +413,17 @@ impl AnyProtocol {
     }
 
     /// See [`Protocol::FORM`].
-    pub const fn form(self) -> TraceForm {
+    pub fn form(self) -> TraceForm {
         self.about().form
     }
 
     /// The unit has a trace port of its own: no formatter holds its trace.
-    pub const fn has_own_port(self) -> bool {
+    pub fn has_own_port(self) -> bool {
         matches!(self.form(), TraceForm::Cycles)
     }
 
     /// It traces which instructions a processor executes.
-    pub const fn traces_instructions(self) -> bool {
+    pub fn traces_instructions(self) -> bool {
         !self.about().isas.is_empty()
     }
 
@@ -383,13 +432,37 @@ impl AnyProtocol {
         self.about().isas.iter().any(|isa| matches!(isa, Isa::Rv32 | Isa::Rv64))
     }
 
+    /// The protocol of the list for a device of this type: see [`Registry::named`].
+    pub fn named(type_name: &str) -> Option<AnyProtocol> {
+        Registry::default().named(type_name)
+    }
+}
+
+/// The protocols by which captures are decoded: those of the list, and others.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Registry {
+    others: Vec<AnyProtocol>,
+}
+
+impl Registry {
+    /// The same with `protocol`, whose names come before those of the list.
+    #[must_use]
+    pub fn with(mut self, protocol: AnyProtocol) -> Registry {
+        self.others.push(protocol);
+        self
+    }
+
+    /// All protocols.
+    pub fn all(&self) -> impl Iterator<Item = AnyProtocol> + Clone + '_ {
+        self.others.iter().chain(AnyProtocol::ALL).copied()
+    }
+
     /// The protocol of a device that a capture calls `type_name`: `ETM4.2`, `ete`, `PFT1.1`.
     ///
     /// A version may follow the name: `.` and a number, or two numbers with `.` between them.
-    pub fn named(type_name: &str) -> Option<AnyProtocol> {
+    pub fn named(&self, type_name: &str) -> Option<AnyProtocol> {
         let find = |name: &str| {
-            let mut all = Self::ALL.iter().copied();
-            all.find(|p| p.about().names.iter().any(|n| n.eq_ignore_ascii_case(name)))
+            self.all().find(|p| p.about().names.iter().any(|n| n.eq_ignore_ascii_case(name)))
         };
         let (name, version) = match type_name.split_once('.') {
             Some((name, version)) => (name.trim(), Some(version)),

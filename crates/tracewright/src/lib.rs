@@ -169,7 +169,21 @@ pub fn read_capture_with(
     path: &std::path::Path,
     access: tracewright_capture::Access,
 ) -> Result<Capture, OpenError> {
+    read_capture_by(path, access, &protocols::Registry::default())
+}
+
+/// As [`read_capture_with`], where devices may have the protocols of `protocols`.
+///
+/// # Errors
+/// As [`read_capture`].
+#[cfg(feature = "std")]
+pub fn read_capture_by(
+    path: &std::path::Path,
+    access: tracewright_capture::Access,
+    protocols: &protocols::Registry,
+) -> Result<Capture, OpenError> {
     let mut capture = tracewright_capture::open_with(path, access)?;
+    capture.protocols = protocols.clone();
     tracewright_decode::parameters::resolve(&mut capture)?;
     Ok(capture)
 }

@@ -20,6 +20,9 @@ pub struct Summary {
     /// Counts of what belongs to no source: trace IDs that no source has, padding, undecodable
     /// frames.
     pub formatter: Tally,
+    /// How often memory that is read while the trace is decoded was not known yet: code may be
+    /// missing.
+    pub late_memory: u64,
 }
 
 impl Summary {
@@ -55,6 +58,7 @@ impl Summary {
                 && counts.no_code == 0
         };
         self.left_out.is_empty()
+            && self.late_memory == 0
             && self.formatter.unknown_ids.is_empty()
             && self.formatter.bad_frames == 0
             && self.sources.iter().all(|(_, counts)| clean(counts))
@@ -87,6 +91,10 @@ impl fmt::Display for Summary {
         }
         for (id, bytes) in &self.formatter.unknown_ids {
             writeln!(f, "trace ID {id:#04x}: {bytes} bytes, no configured source")?;
+        }
+        if self.late_memory > 0 {
+            let times = self.late_memory;
+            writeln!(f, "program memory was not known yet {times} times: code may be missing")?;
         }
         Ok(())
     }

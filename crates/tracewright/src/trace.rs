@@ -13,6 +13,7 @@ use tracewright_decode::{
 };
 use tracewright_frames::Framing;
 use tracewright_index::Window;
+use tracewright_protocols::Registry;
 use tracewright_views::explain::Decoded;
 use tracewright_views::{LineTable, Source, SymbolAt};
 
@@ -57,6 +58,14 @@ impl Trace {
     /// [`Element::NoCode`](tracewright_base::Element::NoCode).
     pub fn new(capture: Capture) -> Trace {
         Trace::decoded_with(capture, Options::default())
+    }
+
+    /// As [`open`](crate::open), where devices may have protocols of other crates.
+    ///
+    /// # Errors
+    /// As `open`.
+    pub fn open(path: impl AsRef<Path>, protocols: &Registry) -> Result<Trace, OpenError> {
+        Ok(Trace::new(crate::read_capture_by(path.as_ref(), Access::default(), protocols)?))
     }
 
     /// As [`new`](Self::new), decoded with `options`.
@@ -131,6 +140,12 @@ impl Trace {
         Ok(self)
     }
 
+    /// Uses `memory`, which was made for this capture: with a reader, or with other regions.
+    pub fn set_memory(&mut self, memory: Memory) {
+        self.memory = memory;
+        self.plan();
+    }
+
     /// Decodes the sources that can be decoded, even if others cannot. Without this,
     /// [`decode`](Trace::decode) and [`elements`](Trace::elements) return
     /// [`DecodeError::SourcesLeftOut`] if a source cannot be decoded.
@@ -195,6 +210,8 @@ impl Trace {
     pub fn decode(&self, listener: &mut dyn Listener) -> Result<Summary, DecodeError> {
         self.check()?;
         let mut summary = Summary::new(self.left_out());
+        let late = || self.memory.live().map_or(0, |live| live.late());
+        let before = late();
         let mut both = (listener, Tally::default());
         let mut first = 0;
         for plan in &self.plans {
@@ -207,6 +224,7 @@ impl Trace {
             first += plan.sources.len();
         }
         summary.add(&self.sources, both.1);
+        summary.late_memory = late() - before;
         Ok(summary)
     }
 

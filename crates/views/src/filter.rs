@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tracewright_base::{self as base, Element, Inconsistency};
 use tracewright_protocols::PacketKind;
-use tracewright_protocols::registry::AnyProtocol;
+use tracewright_protocols::Registry;
 
 /// Selects packets, elements and instructions by kind, address and context ID.
 #[derive(Clone, Debug, Default)]
@@ -34,6 +34,12 @@ impl Filter {
     #[inline]
     pub fn is_all(&self) -> bool {
         self.kinds.is_empty() && self.addresses.is_none() && self.context.is_none()
+    }
+
+    /// Whether this kind is selected by its name, anywhere.
+    pub fn names(&self, kind: &str) -> bool {
+        let anywhere = self.addresses.is_none() && self.context.is_none();
+        anywhere && self.kinds.iter().any(|own| own == kind)
     }
 
     /// The context IDs: the state that later results depend on.
@@ -156,10 +162,11 @@ pub fn is_at(element: &Element, has: impl Fn(u64, u64) -> bool) -> bool {
 pub const INSTRUCTION: &str = "instruction";
 
 /// The kinds of elements, and of the other lines of a listing.
-pub const KINDS: [&str; 29] = [
+pub const KINDS: [&str; 30] = [
     "ambiguity",
     "context",
     "corrected",
+    "custom",
     "cycles",
     "data-access",
     "dwt-event",
@@ -188,8 +195,11 @@ pub const KINDS: [&str; 29] = [
     "unknown",
 ];
 
-/// The kinds of the packets of all protocols, and of undecodable bytes. Protocols share some.
-pub fn packet_kinds() -> impl Iterator<Item = &'static str> {
-    let of = |protocol: &AnyProtocol| protocol.about().packet_kinds;
-    AnyProtocol::ALL.iter().flat_map(of).map(PacketKind::as_str).chain(["undecodable"])
+/// The kinds of the packets of these protocols, and of undecodable bytes. Protocols share some.
+pub fn packet_kinds(protocols: &Registry) -> impl Iterator<Item = &'static str> {
+    protocols
+        .all()
+        .flat_map(|protocol| protocol.about().packet_kinds)
+        .map(PacketKind::as_str)
+        .chain(["undecodable"])
 }

@@ -2,9 +2,10 @@
 
 use std::io;
 
-use tracewright_base::{Batch, Element, Range};
+use tracewright_base::{Batch, Custom, Element, Range};
 use tracewright_decode::listener::{each_part, each_turn};
-use tracewright_decode::{Event, Fork, Listener, SourceBytes, Wants};
+use tracewright_decode::{Event, Fork, Listener, Packets, SourceBytes, Wants};
+use tracewright_frames as frames;
 use tracewright_image::Selection;
 use tracewright_protocols::Field;
 use tracewright_protocols::registry::{AnyConfig, AnyPacket};
@@ -30,6 +31,9 @@ pub trait Form {
     /// An element that is no range.
     fn element(&mut self, to: LineOrigin<'_>, what: &Element, out: &mut String);
 
+    /// [`Element::Custom`] and its bytes.
+    fn custom(&mut self, to: LineOrigin<'_>, custom: Custom, bytes: &[u8], out: &mut String);
+
     /// Executed instructions. `cache` has the texts of ranges.
     fn range(
         &mut self,
@@ -41,6 +45,9 @@ pub trait Form {
 
     /// Turns of a loop that are not listed.
     fn turns(&mut self, to: LineOrigin<'_>, turns: LoopTurns<'_>, out: &mut String);
+
+    /// A trigger of the trace link, with its value.
+    fn link_trigger(&mut self, at: u64, value: u8, out: &mut String);
 
     /// Text that software wrote.
     fn text(&mut self, to: LineOrigin<'_>, line: &Line, out: &mut String);
@@ -182,6 +189,11 @@ impl<F: Form, W: io::Write> Lister<F, W> {
         self.lines.relieve();
     }
 
+    /// Whether triggers of the trace link are listed: where they are asked for.
+    fn lists_triggers(&self) -> bool {
+        self.form.lists().elements && self.filter.names("trigger")
+    }
+
     fn skipped_packet(&mut self, n: usize, at: u64, packet: Option<AnyPacket<'_>>) {
         let fields = self.form.lists().fields.then_some(&mut self.fields);
         interpretation::skip(&mut self.transcripts, fields, &self.sources, n, at, packet);
@@ -273,6 +285,17 @@ impl<F: Form, W: io::Write> Listener for Lister<F, W> {
         done.iter().filter(last).for_each(|line| self.text_line(n, line));
     }
 
+    fn custom(&mut self, n: usize, at: u64, custom: Custom, bytes: &[u8]) {
+        let shows = self.filter.is_all() || self.filter.element(n, &Element::Custom(custom));
+        if !shows || !self.form.lists().elements {
+            return;
+        }
+        let Some(source) = self.sources.get(n) else { return };
+        let place = LineOrigin { n, source, at };
+        self.form.custom(place, custom, bytes, &mut self.lines.text);
+        self.lines.relieve();
+    }
+
     fn batch(&mut self, batch: &Batch<'_>) {
         let n = batch.source;
         if self.form.lists().elements && self.filter.is_all() && batch.is_steps() {
@@ -297,6 +320,10 @@ impl<F: Form, W: io::Write> Listener for Lister<F, W> {
             Event::Packet { source, bytes, packet } => self.packet(*source, bytes, *packet),
             Event::Skipped { source, at, packet } => self.skipped_packet(*source, *at, *packet),
             Event::Select { source, selection } => self.select(*source, *selection),
+            Event::Link { at, event: frames::Event::Trigger(value) } if self.lists_triggers() => {
+                self.form.link_trigger(*at, *value, &mut self.lines.text);
+                self.lines.relieve();
+            }
             _ => {}
         }
     }
@@ -304,6 +331,7 @@ impl<F: Form, W: io::Write> Listener for Lister<F, W> {
     fn wants(&self) -> Wants {
         match self.form.lists().packets {
             true => Wants::EACH_PACKET,
+            false if self.lists_triggers() => Wants::ELEMENTS.with_packets(Packets::Counted),
             false => Wants::ELEMENTS,
         }
     }

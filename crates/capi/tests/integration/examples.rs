@@ -144,3 +144,90 @@ fn functions_and_profile_are_those_of_the_library() {
     }
     std::fs::remove_file(&file).unwrap();
 }
+
+/// A capture without program memory, which a function of the client reads, late at times.
+#[test]
+fn pushed_data_are_decoded_as_the_library_does() {
+    let Some(program) = compile("examples/push.c", &[]) else { return };
+    for (name, trace) in [("etmv4", "ETB_0.bin"), ("ete", "ETB_0.bin"), ("ptm", "ETB_0.bin")] {
+        let original = tracewright::open(capture(name)).unwrap();
+        let own = folder().join(format!("push-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&own).unwrap();
+        for entry in std::fs::read_dir(capture(name)).unwrap() {
+            let from = entry.unwrap().path();
+            let to = own.join(from.file_name().unwrap());
+            match from.extension().and_then(|e| e.to_str()) {
+                Some("ini") => {
+                    let text = std::fs::read_to_string(&from).unwrap();
+                    let without = text.split("\n[dump").next().unwrap();
+                    std::fs::write(&to, format!("{without}\n")).unwrap();
+                }
+                _ => _ = std::fs::copy(&from, &to).unwrap(),
+            }
+        }
+        // All memory from the first address on in one file.
+        let image = &original.sources()[0].image;
+        let start = image.regions().iter().map(|region| region.start()).min().unwrap();
+        let last = image.regions().iter().filter_map(|region| region.last()).max().unwrap();
+        let mut memory = vec![0; (last - start + 1) as usize];
+        for region in image.regions() {
+            let at = (region.start() - start) as usize;
+            let run = region.run(region.start());
+            memory[at..at + run.len()].copy_from_slice(run);
+        }
+        let file = own.join("memory");
+        std::fs::write(&file, memory).unwrap();
+
+        let mut want = String::new();
+        let mut count = 0;
+        for item in original.elements().unwrap().map(Result::unwrap) {
+            count += 1;
+            if let Element::Range(range) = item.element {
+                let (start, end) = (range.start, range.end());
+                let _ =
+                    writeln!(want, "{} {start:#x}-{end:#x} {}", item.offset, range.instructions);
+            }
+        }
+        let start = format!("{start:#x}");
+        let path = |file: &std::path::Path| file.to_str().unwrap().to_owned();
+        let args = [path(&own), path(&own.join(trace)), path(&file), start];
+        let args = args.each_ref().map(String::as_str);
+        let done = output(&run(&program, &args));
+        let is_range = |line: &&str| line.split(' ').nth(1).is_some_and(|w| w.starts_with("0x"));
+        let got: String = done.lines().filter(is_range).map(|line| format!("{line}\n")).collect();
+        assert_eq!(got, want, "{name}");
+        assert!(done.contains(&format!("{count} elements, ")), "{done}");
+        assert!(done.contains("waited: yes; last: "), "{done}");
+        let frames = done.split(" packets, ").nth(1).and_then(|rest| rest.split(' ').next());
+        assert!(frames.is_some_and(|frames| frames != "0"), "{done}");
+        if let Some(checked) = run_checked(&program, &args) {
+            assert_eq!(output(&checked), done);
+        }
+        std::fs::remove_dir_all(&own).unwrap();
+    }
+}
+
+/// A protocol of the client follows the program: `0x1000 nop; b 0x1010`, `0x1010 nop; ret`.
+#[test]
+fn a_protocol_of_the_client_is_decoded() {
+    let Some(program) = compile("examples/protocol.c", &[]) else { return };
+    let here = folder();
+    let (trace, memory) = (here.join("messages.bin"), here.join("messages.memory"));
+    let opcodes = [0xd503_201f_u32, 0x1400_0003, 0, 0, 0xd503_201f, 0xd65f_03c0];
+    std::fs::write(&memory, opcodes.map(u32::to_le_bytes).concat()).unwrap();
+    let mut bytes = b"??\xa5\x5a\x00".to_vec();
+    bytes.extend(0x1000_u64.to_le_bytes());
+    bytes.push(2);
+    bytes.push(3);
+    bytes.extend(0x1000_u64.to_le_bytes());
+    bytes.extend(b"\x05\x02hi\x02\xff");
+    std::fs::write(&trace, bytes).unwrap();
+    let args = [trace.to_str().unwrap(), memory.to_str().unwrap(), "0x1000"];
+    let done = output(&run(&program, &args));
+    let want = "0 undecodable\n13 range 0x1000-0x1008\n14 range 0x1010-0x1018\n23 custom note hi\n\
+                27 range 0x1000-0x1008\n28 undecodable\n28 end\n";
+    assert_eq!(done, want);
+    if let Some(checked) = run_checked(&program, &args) {
+        assert_eq!(output(&checked), done);
+    }
+}

@@ -230,7 +230,7 @@ pub fn complete(
     }
     let stated = raw.clone();
     let registers = |name: &str| given_register(&stated, name);
-    let named = raw.units.iter().filter_map(|unit| AnyProtocol::named(&unit.protocol));
+    let named = raw.units.iter().filter_map(|unit| raw.protocols.named(&unit.protocol));
     let given = Given {
         core: stated.core.as_deref(),
         registers: &registers,
@@ -335,7 +335,7 @@ fn bytes(path: &Path, raw: &RawTrace) -> Result<Capture, OpenError> {
 /// Whether the trace of all units that are stated can be in frames.
 fn is_framed(raw: &RawTrace) -> bool {
     raw.units.iter().all(|unit| {
-        let protocol = AnyProtocol::named(&unit.protocol);
+        let protocol = raw.protocols.named(&unit.protocol);
         protocol.is_some_and(|protocol| protocol.form() != TraceForm::Messages)
     })
 }
@@ -343,7 +343,7 @@ fn is_framed(raw: &RawTrace) -> bool {
 /// The framing that `raw` states, or that follows from its units; `None` where it is to be found.
 fn stated_framing(raw: &RawTrace) -> Option<Framing> {
     let is_bytes = |unit: &Unit| {
-        let protocol = AnyProtocol::named(&unit.protocol);
+        let protocol = raw.protocols.named(&unit.protocol);
         protocol.is_some_and(|protocol| protocol.form() == TraceForm::Bytes)
     };
     match raw.framing {
@@ -541,7 +541,7 @@ fn state(
 
 /// The registers that `unit` needs and nobody gives.
 fn missing_registers(unit: &Unit, raw: &RawTrace) -> Vec<&'static str> {
-    let Some(protocol) = AnyProtocol::named(&unit.protocol) else { return Vec::new() };
+    let Some(protocol) = raw.protocols.named(&unit.protocol) else { return Vec::new() };
     let mut missing: Vec<&'static str> = Vec::new();
     let id = protocol.id_register().map(|(name, _)| name);
     let core = raw.core.as_deref().and_then(core_type);
@@ -604,7 +604,7 @@ fn fits(found: &Description, unit: &Unit) -> bool {
 
 /// Whether a register that decoding needs is not given.
 fn lacks_registers(unit: &Unit, raw: &RawTrace) -> bool {
-    let Some(protocol) = AnyProtocol::named(&unit.protocol) else { return false };
+    let Some(protocol) = raw.protocols.named(&unit.protocol) else { return false };
     if protocol.has_own_port() || raw.parameters.is_some() {
         return false;
     }
@@ -616,7 +616,7 @@ fn given_register(raw: &RawTrace, name: &str) -> Option<u64> {
     let given = raw.registers.iter().filter_map(|text| text.split_once('='));
     let mut values = given.filter(|(known, _)| plain_name(known).eq_ignore_ascii_case(name));
     let (_, value) = values.next_back()?;
-    let protocols = raw.units.iter().filter_map(|unit| AnyProtocol::named(&unit.protocol));
+    let protocols = raw.units.iter().filter_map(|unit| raw.protocols.named(&unit.protocol));
     let word = protocols.filter_map(|p| p.parse_value(name, value.trim())?.ok()).next();
     word.or_else(|| number(value.trim()))
 }
@@ -649,7 +649,7 @@ fn number(text: &str) -> Option<u64> {
 fn core_registers(raw: &RawTrace) -> Vec<Register> {
     let Some(core) = &raw.core else { return Vec::new() };
     let missing = raw.units.iter().filter(|unit| lacks_registers(unit, raw));
-    let protocols = missing.filter_map(|unit| AnyProtocol::named(&unit.protocol));
+    let protocols = missing.filter_map(|unit| raw.protocols.named(&unit.protocol));
     let registers = protocols.flat_map(|protocol| known_units::of(core, protocol));
     registers.filter(|register| given_register(raw, register.name).is_none()).copied().collect()
 }

@@ -13,7 +13,7 @@ use tracewright_decode::memory::foreign;
 use tracewright_decode::{JUMP_TABLE, JumpTable, Options, Plan, Planned, Skipped, Why};
 use tracewright_frames::Numbering;
 use tracewright_image::{AddressSpaces, Bytes, Elf, Load, machine_name};
-use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
+use tracewright_protocols::registry::AnyConfig;
 use tracewright_units::buffers::{mtb, tmc, trbe};
 use tracewright_units::etm::registers::numbered;
 use tracewright_units::etm::settings::number_of;
@@ -229,7 +229,7 @@ fn unknown_ids(capture: &Capture, plan: &Plan, info: &BufferInfo, missing: &mut 
 }
 
 fn source(capture: &Capture, source: &Source) -> SourceInfo {
-    let protocol = AnyProtocol::named(&source.device_type);
+    let protocol = capture.protocols.named(&source.device_type);
     let core = capture.core(source).map(|core| (core.name.clone(), core.device_type.clone()));
     let value = |name: &str| source.register(name);
     let config = protocol.and_then(|p| p.configure(capture.core_type(source), &value).ok());

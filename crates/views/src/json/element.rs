@@ -83,6 +83,7 @@ pub(crate) fn fields<'a>(source: &Source, element: &Element, o: Object<'a>) -> O
             .mark("clock_changed", clock_changed)
             .mark("after_overflow", after_overflow),
         Element::DataAccess(ref access) => data_access(source, access, o),
+        Element::Custom(custom) => o.text("name", custom.kind).number("length", custom.len.into()),
         Element::Undecodable { len, fault } => o
             .number("len", len.into())
             .text("reason", PacketKind::of(&fault).as_str())

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use tracewright_base::{Channel, Element, Range};
+use tracewright_base::{Channel, Custom, Element, Range};
 use tracewright_decode::{Plan, Tally};
 
 use super::{Object, element};
@@ -103,6 +103,12 @@ impl Form for Objects {
         fields(to.source, what, self.begin("element", to, out));
     }
 
+    fn custom(&mut self, to: LineOrigin<'_>, custom: Custom, bytes: &[u8], out: &mut String) {
+        let what = Element::Custom(custom);
+        let o = self.begin("element", to, out).text("kind", what.kind());
+        element::fields(to.source, &what, o).bytes("bytes", bytes).line();
+    }
+
     fn range(
         &mut self,
         to: LineOrigin<'_>,
@@ -118,6 +124,11 @@ impl Form for Objects {
     fn turns(&mut self, to: LineOrigin<'_>, turns: LoopTurns<'_>, out: &mut String) {
         super::loop_turns(&to.source.name, to.at, turns, out);
         out.push('\n');
+    }
+
+    fn link_trigger(&mut self, at: u64, value: u8, out: &mut String) {
+        let o = Object::new(out).text("type", "event").number("offset", at);
+        o.text("kind", "trigger").number("value", value.into()).line();
     }
 
     fn text(&mut self, to: LineOrigin<'_>, line: &Line, out: &mut String) {

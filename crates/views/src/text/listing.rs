@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::io;
 
-use tracewright_base::{Element, Range};
+use tracewright_base::{Custom, Element, Range};
 
 use super::colour::Tone;
 use super::element::{element, plain_range};
@@ -162,6 +162,18 @@ impl Form for Columns {
         self.end(Tone::of(what), start, out);
     }
 
+    fn custom(&mut self, to: LineOrigin<'_>, custom: Custom, bytes: &[u8], out: &mut String) {
+        self.begin(to, out);
+        let (start, what) = (out.len(), Element::Custom(custom));
+        element(to.source, &what, out);
+        // A line has room for this many; JSON has all.
+        for byte in bytes.iter().take(16) {
+            let _ = write!(out, " {byte:02x}");
+        }
+        out.push_str(if bytes.len() > 16 { " .." } else { "" });
+        self.end(Tone::of(&what), start, out);
+    }
+
     #[inline]
     fn range(
         &mut self,
@@ -180,6 +192,13 @@ impl Form for Columns {
             element(to.source, &what, out);
             self.end(Tone::of(&what), start, out);
         });
+    }
+
+    fn link_trigger(&mut self, at: u64, value: u8, out: &mut String) {
+        self.long_offset(at, out);
+        let start = out.len();
+        let _ = write!(out, "  link  trigger    of the trace link, value {value:#04x}");
+        self.end(Tone::Event, start, out);
     }
 
     fn turns(&mut self, to: LineOrigin<'_>, turns: LoopTurns<'_>, out: &mut String) {

@@ -1,0 +1,342 @@
+//! Data that are pushed: consumers that wait receive what one receives that never waits, and memory
+//! that is late or changes never makes a wrong instruction.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use tracewright::base::Space;
+use tracewright::decode::{
+    Consumer, Event, Listener, Memory, Packets, Push, PushError, Reports, Response, Session,
+    Severity, Wants,
+};
+use tracewright::image::{Image, ReadAnswer, ReadMemory, ReadRequest, Region};
+use tracewright::{Element, Trace};
+use tracewright_testing::Random;
+use tracewright_testing::short_or_long;
+
+const CAPTURES: [&str; 13] = [
+    "ete",
+    "etmv1",
+    "etmv2",
+    "etmv3",
+    "etmv4",
+    "etrace-1.0",
+    "etrace-2.0",
+    "etrace-draft",
+    "itm",
+    "ntrace-btm",
+    "ntrace-htm",
+    "ptm",
+    "stm",
+];
+
+fn open(name: &str) -> Option<Trace> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/captures").join(name);
+    path.join("capture").exists().then(|| tracewright::open(path.join("capture")).unwrap())
+}
+
+/// Waits before this many elements of 256 are received, and always before the next.
+struct Waits {
+    chance: u8,
+    random: Random,
+    got: Vec<(usize, u64, Element)>,
+}
+
+impl Waits {
+    fn new(chance: u8, seed: u64) -> Waits {
+        Waits { chance, random: Random::new(seed), got: Vec::new() }
+    }
+}
+
+impl Consumer for Waits {
+    fn element(&mut self, source: usize, at: u64, element: Element, _: &[u8]) -> Response {
+        self.got.push((source, at, element));
+        if self.random.chance(self.chance) { Response::Wait } else { Response::Continue }
+    }
+}
+
+fn session(trace: &Trace) -> Session {
+    trace.session(&trace.plans()[0]).unwrap()
+}
+
+/// Pushes `bytes` in pieces of random length.
+fn push(push: &mut Push, bytes: &[u8], to: &mut Waits, longest: usize) {
+    let mut random = Random::new(bytes.len() as u64);
+    let mut at = 0;
+    while at < bytes.len() {
+        let len = random.between(1, longest).min(bytes.len() - at);
+        let piece = &bytes[at..at + len];
+        let (taken, mut response) = push.data(at as u64, piece, to, &mut ()).unwrap();
+        assert!(response == Response::Wait || taken == len);
+        at += taken;
+        while response == Response::Wait {
+            assert_eq!(push.data(at as u64, b"", to, &mut ()), Err(PushError::Waiting));
+            response = push.flush(to, &mut ());
+        }
+    }
+    let mut response = push.end(to, &mut ()).unwrap();
+    while response == Response::Wait {
+        response = push.flush(to, &mut ());
+    }
+    assert_eq!(push.data(at as u64, b"", to, &mut ()), Err(PushError::Ended));
+}
+
+fn pushed(trace: &Trace, bytes: &[u8], chance: u8, longest: usize) -> Vec<(usize, u64, Element)> {
+    let mut to = Waits::new(chance, 7);
+    push(&mut Push::new(session(trace), None), bytes, &mut to, longest);
+    to.got
+}
+
+#[test]
+fn consumers_that_wait_lose_nothing() {
+    for name in CAPTURES {
+        let Some(trace) = open(name) else { continue };
+        let bytes: Vec<u8> = trace.capture().buffers[0].parts().flatten().copied().collect();
+        let mut want = Waits::new(0, 0);
+        let mut all = session(&trace);
+        let mut queue = tracewright::decode::Queue::default();
+        all.feed(&bytes, &mut queue);
+        all.finish(&mut queue);
+        while let Some(item) = queue.take() {
+            want.got.push(item);
+        }
+        assert!(want.got.len() > 3, "{name}");
+        for (chance, longest) in [(0, 1 << 20), (255, 64), (128, 5000), (30, 16)] {
+            let got = pushed(&trace, &bytes, chance, longest);
+            assert_eq!(got, want.got, "{name}: {chance}, {longest}");
+        }
+        // Damaged inputs: as one that never waits.
+        let mut random = Random::new(bytes.len() as u64);
+        for _ in 0..short_or_long(77, 1000) {
+            let mut damaged = bytes.clone();
+            for _ in 0..1 + random.below(8) {
+                let at = random.index(damaged.len());
+                damaged[at] = random.next() as u8;
+            }
+            let never = pushed(&trace, &damaged, 0, 1 << 20);
+            assert_eq!(pushed(&trace, &damaged, 128, 100), never, "{name}");
+        }
+    }
+}
+
+#[test]
+fn calls_that_do_not_fit_take_nothing() {
+    let trace = open("etmv4").unwrap();
+    let bytes: Vec<u8> = trace.capture().buffers[0].parts().flatten().copied().collect();
+    let (mut own, mut to) = (Push::new(session(&trace), None), Waits::new(0, 0));
+    assert_eq!(own.data(1, &bytes, &mut to, &mut ()), Err(PushError::Offset(0)));
+    assert!(to.got.is_empty());
+    push(&mut own, &bytes, &mut to, 100);
+    let once = std::mem::take(&mut to.got);
+    assert_eq!(own.end(&mut to, &mut ()), Err(PushError::Ended));
+    // From the start again, at the same offsets.
+    own.reset(0);
+    push(&mut own, &bytes, &mut to, 100);
+    assert_eq!(to.got, once);
+
+    struct Fails;
+    impl Consumer for Fails {
+        fn element(&mut self, _: usize, _: u64, _: Element, _: &[u8]) -> Response {
+            Response::Failed
+        }
+    }
+    own.reset(0);
+    let (_, response) = own.data(0, &bytes, &mut Fails, &mut ()).unwrap();
+    assert_eq!(response, Response::Failed);
+    assert_eq!(own.data(own.at(), &bytes, &mut Fails, &mut ()), Err(PushError::Ended));
+}
+
+/// The memory of an image, late and absent at random.
+#[derive(Debug)]
+struct Target {
+    image: Arc<Image>,
+    /// One of this many answers is late; 0 for none.
+    late: u64,
+    random: AtomicU64,
+    off: AtomicBool,
+}
+
+impl ReadMemory for Target {
+    fn read(&self, request: ReadRequest, into: &mut [u8]) -> ReadAnswer {
+        let seed = self.random.fetch_add(1, Ordering::Relaxed);
+        if self.off.load(Ordering::Relaxed) || Random::new(seed).one_in(self.late) {
+            return ReadAnswer::Later;
+        }
+        let view = self.image.view(Space::ANY);
+        match self.image.read(view, request.address, u64::MAX, into) {
+            0 => ReadAnswer::Absent,
+            count => ReadAnswer::Bytes(count),
+        }
+    }
+}
+
+fn live(trace: &Trace, late: u64) -> (Arc<Target>, Trace) {
+    let image = trace.memory().of(trace.capture(), &trace.capture().sources[0]);
+    let (random, off) = (AtomicU64::new(late), AtomicBool::new(false));
+    let target = Arc::new(Target { image, late, random, off });
+    let mut capture = trace.capture().clone();
+    capture.memory.clear();
+    let mut without = Trace::new(capture);
+    let memory = Memory::new(without.capture()).with_reader(without.capture(), target.clone());
+    without.set_memory(memory);
+    (target, without)
+}
+
+#[test]
+fn late_memory_makes_the_caller_wait() {
+    for name in ["etmv4", "ete", "ptm", "etmv3", "etrace-2.0", "ntrace-htm"] {
+        let Some(trace) = open(name) else { continue };
+        let bytes: Vec<u8> = trace.capture().buffers[0].parts().flatten().copied().collect();
+        let want = pushed(&trace, &bytes, 0, 1 << 20);
+        for late in [0, 2, 5] {
+            let (_, own) = live(&trace, late);
+            let memory = own.memory().live().cloned();
+            let mut to = Waits::new(20, late);
+            push(&mut Push::new(session(&own), memory.clone()), &bytes, &mut to, 700);
+            assert_eq!(to.got, want, "{name}: {late}");
+            assert_eq!(memory.unwrap().late() > 0, late > 0, "{name}: {late}");
+        }
+        // Without the push interface, code is missing, and that is reported.
+        let (target, own) = live(&trace, 0);
+        target.off.store(true, Ordering::Relaxed);
+        let mut queue = tracewright::decode::Queue::default();
+        let summary = own.decode(&mut queue).unwrap();
+        assert!(summary.late_memory > 0 && !summary.is_complete(), "{name}");
+        assert!(summary.to_string().contains("not known yet"), "{summary}");
+        while let Some((.., element)) = queue.take() {
+            assert!(!matches!(element, Element::Range(_)), "{name}: {element}");
+        }
+    }
+}
+
+#[test]
+fn code_that_changes_is_read_again() {
+    let trace = open("etmv4").unwrap();
+    let bytes: Vec<u8> = trace.capture().buffers[0].parts().flatten().copied().collect();
+    let want = pushed(&trace, &bytes, 0, 1 << 20);
+    let (_, mut own) = live(&trace, 0);
+    let capture = own.capture().clone();
+    let mut session = session(&own);
+    let mut decode = |own: &Trace, memory: &Memory| {
+        let _ = own;
+        session.reset(0);
+        session.set_memory(&capture, memory);
+        let mut queue = tracewright::decode::Queue::default();
+        session.feed(&bytes, &mut queue);
+        session.finish(&mut queue);
+        std::iter::from_fn(|| queue.take()).collect::<Vec<_>>()
+    };
+    let mut memory = own.memory().clone();
+    assert_eq!(decode(&own, &memory), want);
+    // A region above the memory hides it, until it is removed.
+    let zeros = Region::zeros("hidden", 0x8_0000, 0x4);
+    memory.set_regions(&capture, vec![zeros]);
+    assert_ne!(decode(&own, &memory), want);
+    memory.set_regions(&capture, Vec::new());
+    assert_eq!(decode(&own, &memory), want);
+    // Another program at the same addresses.
+    let (other, changed) = live(&trace, 0);
+    other.off.store(true, Ordering::Relaxed);
+    let late = decode(&own, changed.memory());
+    assert!(late.iter().all(|(.., element)| !matches!(element, Element::Range(_))));
+    other.off.store(false, Ordering::Relaxed);
+    let mut changed = changed.memory().clone();
+    changed.forget_read(&capture);
+    assert_eq!(decode(&own, &changed), want);
+    own.set_memory(memory);
+}
+
+/// Counts what a monitor receives.
+#[derive(Default)]
+struct Monitor {
+    packets: usize,
+    bytes: usize,
+    frames: usize,
+}
+
+impl Listener for Monitor {
+    fn element(&mut self, _: usize, _: u64, _: Element) {}
+
+    fn event(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Packet { bytes, .. } | Event::Undecodable { bytes, .. } => {
+                self.packets += 1;
+                self.bytes += bytes.get().len();
+            }
+            Event::Frame(_) => self.frames += 1,
+            _ => {}
+        }
+    }
+
+    fn wants(&self) -> Wants {
+        Wants::EACH_PACKET.with_frames(true)
+    }
+}
+
+#[test]
+fn a_monitor_receives_each_packet_and_frame_once() {
+    let trace = open("etmv4").unwrap();
+    let bytes: Vec<u8> = trace.capture().buffers[0].parts().flatten().copied().collect();
+    let mut want = Monitor::default();
+    let _ = trace.decode(&mut want).unwrap();
+    assert!(want.packets > 10 && want.frames > 2);
+    for late in [0, 2] {
+        let (_, own) = live(&trace, late);
+        let mut push = Push::new(session(&own), own.memory().live().cloned());
+        let (mut to, mut got) = (Waits::new(0, 0), Monitor::default());
+        let mut at = 0;
+        while at < bytes.len() {
+            let (taken, mut response) =
+                push.data(at as u64, &bytes[at..], &mut to, &mut got).unwrap();
+            at += taken;
+            while response == Response::Wait {
+                response = push.flush(&mut to, &mut got);
+            }
+        }
+        let mut response = push.end(&mut to, &mut got).unwrap();
+        while response == Response::Wait {
+            response = push.flush(&mut to, &mut got);
+        }
+        assert_eq!(
+            (got.packets, got.bytes, got.frames),
+            (want.packets, want.bytes, want.frames),
+            "{late}"
+        );
+    }
+}
+
+#[test]
+fn reports_are_those_of_a_level() {
+    let trace = open("etmv4").unwrap();
+    let mut bytes: Vec<u8> = trace.capture().buffers[0].parts().flatten().copied().collect();
+    let middle = bytes.len() / 2;
+    bytes[middle..middle + 40].fill(0x55);
+    let lines = |level, stop: Option<u64>| {
+        let (mut text, mut last) = (Vec::new(), None);
+        let mut reports = Reports::new(level, |report| text.push(report.clone()));
+        if let Some(errors) = stop {
+            reports = reports.stop_after(errors);
+        }
+        let mut session = session(&trace);
+        session.run(bytes.chunks(16), &mut reports);
+        last.clone_from(&reports.last(Some(0)).cloned());
+        let counts = [Severity::Error, Severity::Warning, Severity::Info];
+        let counts = counts.map(|severity| reports.count(severity));
+        assert!(matches!(reports.wants().packets, Packets::Counted));
+        (text, last, counts)
+    };
+    let (all, last, counts) = lines(Severity::Info, None);
+    let (errors, same, _) = lines(Severity::Error, None);
+    assert!(counts[0] > 0 && all.len() as u64 == counts.iter().sum::<u64>(), "{counts:?}");
+    assert_eq!(errors.len() as u64, counts[0]);
+    assert!(errors.iter().all(|report| report.severity == Severity::Error));
+    assert!(all.len() > errors.len());
+    assert_eq!(last, same);
+    let own: Vec<_> = all.iter().filter(|report| report.source == Some(0)).collect();
+    assert_eq!(last.as_ref(), own.last().copied());
+    let (.., stopped) = lines(Severity::Error, Some(1));
+    assert!(stopped[0] >= 1 && stopped[0] <= counts[0]);
+    let text = errors[0].to_string();
+    assert!(text.starts_with("error at offset ") && text.contains("source 0: "), "{text}");
+}
