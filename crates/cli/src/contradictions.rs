@@ -9,8 +9,8 @@ use crate::listing;
 use crate::live;
 use crate::run::{self, Runs};
 
-/// A share of one of this many is stated.
-const STATED: u64 = 100;
+/// From a share of one of this many on, the image is likely to be another one.
+const MANY: u64 = 100;
 
 /// The ranges of a trace, and the contradictions to the program.
 #[derive(Clone, Copy, Debug, Default)]
@@ -78,19 +78,25 @@ impl Contradictions {
     }
 
     /// The share of the ranges and of `count`, in percent.
-    fn share(&self, count: u64) -> f64 {
-        100.0 * count as f64 / (self.ranges + count).max(1) as f64
+    fn share(&self, count: u64) -> String {
+        let share = 100.0 * count as f64 / (self.ranges + count).max(1) as f64;
+        if share < 0.05 { "less than 0.1".to_owned() } else { format!("{share:.1}") }
     }
 
-    /// The line that the program is another one; empty where it fits.
+    /// The line that the program may be another one; empty where nothing contradicts it.
     pub fn misfit(&self) -> String {
         let (ranges, wrong) = (self.ranges, self.inconsistencies);
-        if wrong == 0 || wrong.saturating_mul(STATED) < ranges + wrong {
+        if wrong == 0 {
             return String::new();
         }
+        let why = if wrong.saturating_mul(MANY) >= ranges + wrong {
+            "the image may be another one"
+        } else {
+            "the image may be another build, or packets were lost"
+        };
+        let what = if wrong == 1 { "inconsistency" } else { "inconsistencies" };
         format!(
-            "{:.1} % of the trace contradicts the program: {wrong} inconsistencies beside {ranges} \
-             ranges; the image may be another one\n",
+            "{} % of the trace contradicts the program: {wrong} {what} beside {ranges} ranges; {why}\n",
             self.share(wrong)
         )
     }
@@ -99,9 +105,9 @@ impl Contradictions {
     pub fn text(&self) -> String {
         let mut text = self.misfit();
         let (ranges, missing) = (self.ranges, self.missing);
-        if missing > ranges {
+        if missing > 0 {
             text += &format!(
-                "{:.1} % of the addresses are outside of the images: {missing} beside {ranges} ranges\n",
+                "{} % of the addresses are outside of the images: {missing} beside {ranges} ranges\n",
                 self.share(missing)
             );
         }

@@ -165,9 +165,12 @@ impl Recorder {
     /// The value of a register or setting of processor `cpu`.
     fn register(&self, name: &str, cpu: usize) -> Option<u64> {
         let Recording { protocol, registers, .. } = &self.recording;
-        let given = registers.iter().rev().find(|(known, _)| known.eq_ignore_ascii_case(name));
-        let usual = AnyUnit::usual(*protocol).iter().find(|(known, _)| *known == name);
-        let value = given.map(|(_, v)| *v).or(usual.map(|(_, v)| *v));
+        let given = |name: &str| {
+            let mut given = registers.iter().rev();
+            given.find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| *value)
+        };
+        let usual = || AnyUnit::usual_value(*protocol, name, &given);
+        let value = given(name).or_else(usual);
         if self.recording.messages && protocol.form() == TraceForm::Messages {
             match name {
                 SOURCE => return Some(value.unwrap_or(0) + cpu as u64),

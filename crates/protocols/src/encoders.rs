@@ -90,6 +90,20 @@ macro_rules! encoders {
                 }
             }
 
+            /// The default of register `name` of a unit of `protocol` with the registers that
+            /// `register` knows; `None` where there is none. See [`Encodes::usual`].
+            pub fn usual_value(
+                protocol: AnyProtocol,
+                name: &str,
+                register: &dyn Fn(&str) -> Option<u64>,
+            ) -> Option<u64> {
+                match protocol {
+                    $(AnyProtocol::$name => <$protocol as Encodes>::usual(name, register),)*
+                    #[allow(unreachable_patterns, reason = "until every protocol has one")]
+                    _ => None,
+                }
+            }
+
             /// See [`Encodes::CORE`]; empty where `protocol` has no trace unit in software.
             pub const fn core(protocol: AnyProtocol) -> &'static str {
                 match protocol {
@@ -121,8 +135,7 @@ macro_rules! encoders {
                 register: &dyn Fn(&str) -> Option<u64>,
             ) -> Result<Option<AnyUnit>, MissingRegister> {
                 let usual = |name: &str| {
-                    let known = Self::usual(protocol).iter().find(|(known, _)| *known == name);
-                    register(name).or(known.map(|&(_, value)| value))
+                    register(name).or_else(|| Self::usual_value(protocol, name, register))
                 };
                 Ok(match protocol {
                     $(AnyProtocol::$name => {
@@ -145,8 +158,7 @@ macro_rules! encoders {
                 register: &dyn Fn(&str) -> Option<u64>,
             ) -> Result<(), InvalidRegister> {
                 let usual = |name: &str| {
-                    let known = Self::usual(protocol).iter().find(|(known, _)| *known == name);
-                    register(name).or(known.map(|&(_, value)| value))
+                    register(name).or_else(|| Self::usual_value(protocol, name, register))
                 };
                 match protocol {
                     $(AnyProtocol::$name => match <$protocol as Protocol>::configure(core, &usual) {

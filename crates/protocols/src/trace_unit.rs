@@ -13,6 +13,13 @@ pub trait Encodes: Protocol {
     /// programming registers, so a unit with these values alone traces.
     const USUAL: &'static [(&'static str, u64)];
 
+    /// The value of `name` where the user gives none: that of [`USUAL`](Self::USUAL), without what a
+    /// unit with the other values of `register` does not have.
+    fn usual(name: &str, register: &dyn Fn(&str) -> Option<u64>) -> Option<u64> {
+        let _ = register;
+        Self::USUAL.iter().find(|(known, _)| *known == name).map(|&(_, value)| value)
+    }
+
     /// The name of a core that has such a unit; empty where the core makes no difference.
     const CORE: &'static str;
 

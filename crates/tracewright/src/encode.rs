@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use tracewright_base::remedy::REGISTER;
 use tracewright_base::{Isa, Step, StepSink};
 use tracewright_capture::{Capture, Files, OpenError, Origin, Problem, Source, Spool, Text};
+use tracewright_decode::detect::known_units;
 use tracewright_decode::parameters::resolve;
 use tracewright_frames::Framing;
 use tracewright_image::Extensions;
@@ -43,6 +44,8 @@ pub struct Settings {
     pub registers: Vec<(String, u64)>,
     /// Parameters that are text.
     pub texts: Vec<Text>,
+    /// Notes on what is assumed of the units of a core.
+    pub assumed: Vec<String>,
 }
 
 impl Settings {
@@ -59,7 +62,8 @@ impl Settings {
         parameters: Option<&Path>,
         assignments: &[String],
     ) -> Result<Settings, OpenError> {
-        let mut settings = Settings { protocol, registers: Vec::new(), texts: Vec::new() };
+        let (registers, texts, assumed) = Default::default();
+        let mut settings = Settings { protocol, registers, texts, assumed };
         if protocol.is_riscv() {
             let xlen = if isa == Isa::Rv32 { 32 } else { 64 };
             settings.registers.push(("xlen".to_owned(), xlen));
@@ -128,11 +132,47 @@ impl Settings {
         self.config().map_or(Extensions::NONE, |config| config.riscv())
     }
 
-    /// Sets register `name` of an ETMv4 or ETE, where the user has not set it.
-    pub fn or_register(&mut self, name: &str, value: u64) {
-        let known = self.registers.iter().any(|(its, _)| its.eq_ignore_ascii_case(name));
-        if !known && matches!(self.protocol, AnyProtocol::Etmv4 | AnyProtocol::Ete) {
-            self.registers.push((name.to_owned(), value));
+    /// Sets the bits of TRCCONFIGR of an ETMv4 or ETE to those of `value` that the unit has, where
+    /// the user has not set it.
+    pub fn or_trcconfigr(&mut self, value: u64) {
+        const NAME: &str = "TRCCONFIGR";
+        let own = |name: &str| {
+            let own = self.registers.iter().rev().find(|(own, _)| own.eq_ignore_ascii_case(name));
+            own.map(|(_, value)| *value)
+        };
+        let (own, usual) = (own(NAME), AnyUnit::usual_value(self.protocol, NAME, &own));
+        // Without registers of the core, the unit has all options.
+        let all = AnyUnit::usual_value(self.protocol, NAME, &|_| None);
+        if let (None, Some(usual), Some(all)) = (own, usual, all) {
+            self.registers.push((NAME.to_owned(), value & !(all & !usual)));
+        }
+    }
+
+    /// Gives the units the registers that identify the trace unit of `core`, where the user has not
+    /// set them. Values of related cores are noted, and that such a core has another trace unit.
+    pub fn set_core(&mut self, core: &str) {
+        match known_units::protocol(core) {
+            Some(own)
+                if own != self.protocol
+                    && self.protocol.traces_instructions()
+                    && self.protocol != AnyProtocol::Mtb =>
+            {
+                let name = |protocol: AnyProtocol| *protocol.about().names.first().unwrap_or(&"");
+                let (own, other) = (name(own), name(self.protocol));
+                let note = format!("the trace unit of a {core} is an {own}, and no {other}");
+                self.assumed.push(note);
+            }
+            _ => {}
+        }
+        for register in known_units::of_core_or_profile(core, self.protocol) {
+            let is_given = |(name, _): &(String, u64)| name.eq_ignore_ascii_case(register.name);
+            if self.registers.iter().any(is_given) {
+                continue;
+            }
+            if register.related.is_some() {
+                self.assumed.push(register.note(core));
+            }
+            self.registers.push((register.name.to_owned(), register.value));
         }
     }
 

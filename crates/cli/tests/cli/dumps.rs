@@ -637,6 +637,27 @@ fn a_wrong_program_gives_no_confident_table() {
         tracewright(&all)
     };
     let wrong = format!("{}@0x0", other.display());
+    // The program with one T32 instruction replaced by `b .`, at an address and a file offset.
+    let changed = |address: usize| {
+        let mut program = fs::read(example("program.elf")).unwrap();
+        let at = address - 0x40 + 0x114;
+        program[at..at + 2].copy_from_slice(&[0xfe, 0xe7]);
+        let path = folder.path("changed.elf");
+        fs::write(&path, program).unwrap();
+        path.display().to_string()
+    };
+    let lines = [
+        (
+            0x148,
+            "less than 0.1 % of the trace contradicts the program: 1 inconsistency beside 3067 ranges",
+        ),
+        (0x15e, "0.2 % of the trace contradicts the program: 5 inconsistencies beside 3067 ranges"),
+    ];
+    for (address, want) in lines {
+        let found = run("functions", changed(address)).out;
+        let want = format!("{want}; the image may be another build, or packets were lost\n");
+        assert!(found.starts_with(&want), "{address:#x}: {found}");
+    }
     let right = example("program.elf").display().to_string();
     let share = "% of the trace contradicts the program";
     for verb in ["functions", "calls", "profile", "branches"] {

@@ -224,3 +224,71 @@ fn hints_of_the_program() {
     let output = run(&format!("instructions --format pc {}", path("trace")));
     assert_eq!(output.out, "8004\n8008\n800c\n8010\n", "{}", output.err);
 }
+
+/// The registers of a trace unit that a program of T32 code for `core` was encoded with, and the
+/// notes.
+fn unit_of(folder: &Folder, protocol: &str, core: &str) -> (String, String) {
+    let path = |name: &str| folder.path(name).display().to_string();
+    let out = path(&format!("{protocol}-{core}"));
+    let how = format!("--image {}@0x8000 --isa t32 --protocol {protocol}", path("program.bin"));
+    let output = run(&format!("encode --log {} {how} --core {core} -o {out}", path("log.csv")));
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    let pcs = run(&format!("instructions {out} --format pc")).out;
+    assert_eq!(pcs, "8000\n8002\n8004\n8000\n8002\n8004\n8006\n", "{protocol} {core}");
+    let registers = fs::read_to_string(format!("{out}/{protocol}_0.ini")).unwrap();
+    let registers = registers.split_once("[regs]\n").unwrap().1;
+    (registers.replace("=0x", "=").replace('\n', " "), output.err)
+}
+
+/// The unit of the named core encodes, not that of another one: what it has, it has by the core's
+/// manual, or it is stated to be assumed.
+#[test]
+fn the_named_core_has_its_own_trace_unit() {
+    let folder = Folder::new("etm-units-cores");
+    // movs r0, #1; nop; bne 8000; nop
+    let code = [0x2001u16, 0xbf00, 0xd1fc, 0xbf00].map(u16::to_le_bytes).concat();
+    fs::write(folder.path("program.bin"), code).unwrap();
+    let log = "address,passed\n8000,1\n8002,1\n8004,1\n8000,1\n8002,1\n8004,0\n8006,1\n";
+    fs::write(folder.path("log.csv"), log).unwrap();
+    for (protocol, core, registers, assumed) in [
+        (
+            "ETM4",
+            "Cortex-M33",
+            "TRCCONFIGR=00001801 TRCIDR0=280006E1 TRCIDR1=4100F421 TRCIDR2=00000004",
+            "",
+        ),
+        (
+            "ETM4",
+            "Cortex-M7",
+            "TRCCONFIGR=00001801 TRCIDR0=080006E1 TRCIDR1=4100F401 TRCIDR2=00000004",
+            "",
+        ),
+        ("ETM4", "Cortex-M55", "TRCCONFIGR=00001801 TRCIDR1=4100F454 TRCIDR2=00000004", ""),
+        (
+            "ETM4",
+            "Cortex-M85",
+            "TRCIDR2=00000004",
+            "TRCIDR2=0x4 is assumed, as a Cortex-M55 has it",
+        ),
+        ("ETM4", "ARMv8-M", "TRCIDR2=00000004", "TRCIDR2=0x4 is assumed, as a Cortex-M33 has it"),
+        ("ETM4", "Cortex-R52", "TRCCONFIGR=00001841 TRCIDR2=00000084", "TRCIDR2=0x84 is assumed"),
+        ("ETM4", "Cortex-A53", "TRCCONFIGR=000018C1 TRCIDR2=00000488", ""),
+        ("ETM3", "Cortex-M4", "ETMCR=10000800 ETMIDR=4114F250 ETMCCER=18541800", ""),
+        ("ETM3", "Cortex-M23", "ETMIDR=4114F250", "ETMIDR=0x4114f250 is assumed, as a Cortex-M4"),
+        ("ETM3", "Cortex-R5", "ETMCR=00000800 ETMIDR=4104F230 ETMCCER=000009BA", ""),
+        ("PTM", "Cortex-A9", "ETMCR=00000400 ETMIDR=411CF301", ""),
+        (
+            "ETM3",
+            "Cortex-M33",
+            "ETMIDR=4114F250",
+            "the trace unit of a Cortex-M33 is an ETM4, and no ETM3",
+        ),
+    ] {
+        let (found, notes) = unit_of(&folder, protocol, core);
+        for register in registers.split(' ') {
+            assert!(found.contains(register), "{protocol} {core}: {register} in {found}");
+        }
+        assert!(notes.contains(assumed), "{protocol} {core}: {notes}");
+        assert_eq!(notes.contains("tracewright: note:"), !assumed.is_empty(), "{notes}");
+    }
+}

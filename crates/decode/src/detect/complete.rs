@@ -357,16 +357,10 @@ fn stated_framing(raw: &RawTrace) -> Option<Framing> {
 
 /// Adds the registers that the core of `raw` has, and notes them.
 fn assume_core_registers(raw: &mut RawTrace, notes: &mut Vec<String>) {
+    let own = raw.core.clone().unwrap_or_default();
     for register in core_registers(raw) {
-        let text = format!("{}={:#x}", register.name, register.value);
-        let own = raw.core.as_deref().unwrap_or("");
-        notes.push(match register.related {
-            None => format!("{text} is assumed, as a {own} has it"),
-            Some(core) => {
-                format!("{text} is assumed, as a {core} has it: the value of a {own} is not known")
-            }
-        });
-        raw.registers.push(text);
+        notes.push(register.note(&own));
+        raw.registers.push(register.assignment());
     }
 }
 

@@ -4,7 +4,11 @@
 //! Bits \[3:0] of ETMIDR and TRCIDR1 are the revision, which no decoder uses. Origins:
 //!
 //! - Cortex-M3: ETMIDR of Arm DDI 0337I, table 10.11.
-//! - Cortex-M4: the value that Microchip's device headers of SAM D5x and E5x state.
+//! - Cortex-M4: the values that Microchip's device headers of SAM D5x and E5x state, and Silicon
+//!   Labs' headers of EFM32WG.
+//! - Cortex-M7: the values that several public projects read from an STM32H743 (r1p1).
+//! - Cortex-M33: STMicroelectronics RM0456 (STM32U5), "ETM identification register" 0 to 2, and the
+//!   same values in Raspberry Pi's headers of the RP2350.
 //! - Cortex-R5: captures; AMD's UG1087 has 0x4104f232, a later revision.
 //! - Cortex-A7, A9, A15, A53, A57, M55: captures. TRCIDR0 of Cortex-A53 is also in Arm DDI 0500D,
 //!   table 13-34, and TRCIDR2 of Cortex-A57 in Arm DDI 0488D, table 13.22.
@@ -12,17 +16,37 @@
 //!
 //! A value without such an origin is that of a related core, which the register names.
 
+use tracewright_base::Profile;
+use tracewright_capture::core_type;
 use tracewright_protocols::registry::AnyProtocol;
 
 /// A register of the trace unit of a core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Register {
+pub struct Register {
     /// The name.
-    pub(super) name: &'static str,
+    pub name: &'static str,
     /// The value.
-    pub(super) value: u64,
+    pub value: u64,
     /// The related core that has this value, where that of the core itself is not known.
-    pub(super) related: Option<&'static str>,
+    pub related: Option<&'static str>,
+}
+
+impl Register {
+    /// The assignment of the value.
+    pub fn assignment(&self) -> String {
+        format!("{}={:#x}", self.name, self.value)
+    }
+
+    /// That the value is assumed for a core called `core`, and why.
+    pub fn note(&self, core: &str) -> String {
+        let text = self.assignment();
+        match self.related {
+            None => format!("{text} is assumed, as a {core} has it"),
+            Some(related) => format!(
+                "{text} is assumed, as a {related} has it: the value of a {core} is not known"
+            ),
+        }
+    }
 }
 
 /// The trace unit of some cores.
@@ -43,19 +67,28 @@ const fn related(core: &'static str, name: &'static str, value: u64) -> Register
 
 const UNITS: &[Unit] = &[
     Unit {
-        cores: &["m3", "m4", "m4f"],
+        cores: &["m4", "m4f"],
         protocol: AnyProtocol::Etmv3,
-        registers: &[known("ETMIDR", 0x4114_f250)],
+        registers: &[known("ETMIDR", 0x4114_f250), known("ETMCCER", 0x1854_1800)],
     },
+    Unit {
+        cores: &["m3"],
+        protocol: AnyProtocol::Etmv3,
+        registers: &[known("ETMIDR", 0x4114_f250), related("Cortex-M4", "ETMCCER", 0x1854_1800)],
+    },
+    Unit { cores: &["m23"], protocol: AnyProtocol::Etmv3, registers: LIKE_M4 },
     Unit {
         cores: &["r5", "r5f"],
         protocol: AnyProtocol::Etmv3,
-        registers: &[known("ETMIDR", 0x4104_f230)],
+        registers: &[known("ETMIDR", 0x4104_f230), known("ETMCCER", 0x9ba)],
     },
     Unit {
         cores: &["r4", "r4f"],
         protocol: AnyProtocol::Etmv3,
-        registers: &[related("Cortex-R5", "ETMIDR", 0x4104_f230)],
+        registers: &[
+            related("Cortex-R5", "ETMIDR", 0x4104_f230),
+            related("Cortex-R5", "ETMCCER", 0x9ba),
+        ],
     },
     Unit {
         cores: &["a7"],
@@ -100,18 +133,54 @@ const UNITS: &[Unit] = &[
         ],
     },
     Unit {
-        cores: &["m33", "m33f", "m35p", "m35pf", "m52", "m85", "m85f"],
+        cores: &["m7", "m7f"],
+        protocol: AnyProtocol::Etmv4,
+        registers: &[
+            known("TRCIDR0", 0x0800_06e1),
+            known("TRCIDR1", 0x4100_f401),
+            known("TRCIDR2", 0x0000_0004),
+        ],
+    },
+    Unit {
+        cores: &["m33", "m33f"],
+        protocol: AnyProtocol::Etmv4,
+        registers: &[
+            known("TRCIDR0", 0x2800_06e1),
+            known("TRCIDR1", 0x4100_f421),
+            known("TRCIDR2", 0x0000_0004),
+        ],
+    },
+    Unit { cores: &["m35p", "m35pf"], protocol: AnyProtocol::Etmv4, registers: LIKE_M33 },
+    Unit {
+        cores: &["m52", "m85", "m85f"],
         protocol: AnyProtocol::Etmv4,
         registers: &[
             related("Cortex-M55", "TRCIDR0", 0x2800_06e1),
+            related("Cortex-M55", "TRCIDR1", 0x4100_f454),
             related("Cortex-M55", "TRCIDR2", 0x0000_0004),
         ],
     },
 ];
 
+/// The unit of an M-profile core whose ETMv3 is not known.
+const LIKE_M4: &[Register] =
+    &[related("Cortex-M4", "ETMIDR", 0x4114_f250), related("Cortex-M4", "ETMCCER", 0x1854_1800)];
+
+/// The unit of an M-profile core whose ETMv4 is not known.
+const LIKE_M33: &[Register] = &[
+    related("Cortex-M33", "TRCIDR0", 0x2800_06e1),
+    related("Cortex-M33", "TRCIDR1", 0x4100_f421),
+    related("Cortex-M33", "TRCIDR2", 0x0000_0004),
+];
+
+/// The unit of an R-profile core, which has 32-bit addresses and context identifiers. (Registers of
+/// Cortex-R7, R8 and R52 are in no public record.)
+const LIKE_R: &[Register] = &[related("32-bit processor", "TRCIDR2", 0x0000_0084)];
+
 /// The protocol of the instruction trace of cores, by the ends of their names.
 const PROTOCOLS: &[(AnyProtocol, &[&str])] = &[
-    (AnyProtocol::Etmv3, &["m3", "m4", "m4f", "r4", "r4f", "r5", "r5f", "a5", "a7", "a8"]),
+    // Of a Cortex-M23: pyOCD's table of components, where an ETM without DEVARCH is none of version 4.
+    (AnyProtocol::Etmv3, &["m3", "m4", "m4f", "m23", "r4", "r4f", "r5", "r5f", "a5", "a7", "a8"]),
     (AnyProtocol::Ptm, &["a9", "a15"]),
     (
         AnyProtocol::Etmv4,
@@ -136,7 +205,7 @@ fn end(core: &str) -> Option<String> {
 }
 
 /// The protocol of the instruction trace of the core called `core`; `None` where it is unknown.
-pub(super) fn protocol(core: &str) -> Option<AnyProtocol> {
+pub fn protocol(core: &str) -> Option<AnyProtocol> {
     let name = end(core)?;
     PROTOCOLS
         .iter()
@@ -153,6 +222,26 @@ pub(super) fn of(core: &str, protocol: AnyProtocol) -> &'static [Register] {
     unit.map_or(&[], |unit| unit.registers)
 }
 
+/// As [`of`], and for other cores of the M and R profiles the registers of a related unit. Empty
+/// where the registers of no such unit are known.
+pub fn of_core_or_profile(core: &str, protocol: AnyProtocol) -> &'static [Register] {
+    let own = of(core, protocol);
+    if !own.is_empty() {
+        return own;
+    }
+    match (core_type(core).map(|core| core.profile), protocol) {
+        (Some(Profile::Microcontroller), AnyProtocol::Etmv3) => LIKE_M4,
+        (Some(Profile::Microcontroller), AnyProtocol::Etmv4) => LIKE_M33,
+        (Some(Profile::RealTime), AnyProtocol::Etmv4) if !is_64_bit(core) => LIKE_R,
+        _ => &[],
+    }
+}
+
+/// Whether the R-profile core called `core` executes A64.
+fn is_64_bit(core: &str) -> bool {
+    end(core).map_or(true, |name| name.starts_with("r82"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -164,7 +253,8 @@ mod tests {
             ("ARM Cortex-A9", Some(AnyProtocol::Ptm)),
             ("cortex-m33", Some(AnyProtocol::Etmv4)),
             ("Cortex-A710", Some(AnyProtocol::Ete)),
-            ("Cortex-M23", None),
+            ("Cortex-M23", Some(AnyProtocol::Etmv3)),
+            ("Cortex-M0+", None),
             ("ARMv7-M", None),
         ] {
             assert_eq!(protocol(core), want, "{core}");
@@ -187,8 +277,10 @@ mod tests {
         assert_eq!(id("Cortex-R4", AnyProtocol::Etmv3, "ETMIDR"), r4);
         assert_eq!(id("Cortex-A15", AnyProtocol::Ptm, "ETMCCER"), Some((0x34c0_1ac2, None)));
         assert_eq!(id("Cortex-A53", AnyProtocol::Etmv4, "TRCIDR2"), Some((0x488, None)));
-        let m33 = Some((0x4, Some("Cortex-M55")));
-        assert_eq!(id("Cortex-M33", AnyProtocol::Etmv4, "TRCIDR2"), m33);
+        assert_eq!(id("Cortex-M33", AnyProtocol::Etmv4, "TRCIDR1"), Some((0x4100_f421, None)));
+        assert_eq!(id("Cortex-M7", AnyProtocol::Etmv4, "TRCIDR0"), Some((0x0800_06e1, None)));
+        let m85 = Some((0x4, Some("Cortex-M55")));
+        assert_eq!(id("Cortex-M85", AnyProtocol::Etmv4, "TRCIDR2"), m85);
         let a72 = Some((0x488, Some("Cortex-A57")));
         assert_eq!(id("Cortex-A72", AnyProtocol::Etmv4, "TRCIDR2"), a72);
         // A core has no unit of another protocol, and unknown cores have none.
@@ -200,5 +292,30 @@ mod tests {
         ] {
             assert_eq!(of(core, protocol), [], "{core}");
         }
+    }
+
+    #[test]
+    fn units_of_other_cores_have_the_addresses_of_their_profile() {
+        let size = |core: &str, protocol| {
+            let registers = of_core_or_profile(core, protocol).iter();
+            registers.filter(|r| r.name == "TRCIDR2").map(|r| (r.value & 0x1f, r.related)).next()
+        };
+        for (core, want) in [
+            ("Cortex-M33", Some((4, None))),
+            ("ARMv8-M", Some((4, Some("Cortex-M33")))),
+            ("Cortex-M0+", Some((4, Some("Cortex-M33")))),
+            ("Cortex-R52", Some((4, Some("32-bit processor")))),
+            ("Cortex-R82", None),
+            ("ARM-AA64-R", None),
+            ("Cortex-A76", None),
+            ("unknown", None),
+        ] {
+            assert_eq!(size(core, AnyProtocol::Etmv4), want, "{core}");
+        }
+        let m23 = of_core_or_profile("Cortex-M23", AnyProtocol::Etmv3);
+        let note = m23.first().map(|register| register.note("Cortex-M23"));
+        let want = "ETMIDR=0x4114f250 is assumed, as a Cortex-M4 has it: the value of a Cortex-M23 \
+                    is not known";
+        assert_eq!(note.as_deref(), Some(want));
     }
 }

@@ -13,7 +13,7 @@ pub mod complete;
 mod configs;
 mod cycles;
 pub mod fill;
-mod known_units;
+pub mod known_units;
 mod link;
 mod nexus;
 mod ntrace;

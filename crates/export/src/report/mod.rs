@@ -189,7 +189,7 @@ impl Report {
             (true, "<th scope=\"col\">shortest</th><th scope=\"col\">mean</th>"),
             (true, "<th scope=\"col\">longest</th>"),
             (bounds, "<th scope=\"col\">others at most</th>"),
-            (true, "<th scope=\"col\" class=\"name\">unit</th>"),
+            (true, "<th scope=\"col\" class=\"name unit\">unit</th>"),
         ];
         heads.extend(columns.into_iter().filter(|(shown, _)| *shown).map(|(_, head)| head));
         let _ = writeln!(
@@ -216,7 +216,7 @@ impl Report {
                 let most = row.at_most.map_or_else(|| "-".to_owned(), |most| most.to_string());
                 let _ = write!(out, "<td>{most}</td>");
             }
-            let _ = writeln!(out, "<td class=\"name\">{}</td></tr>", row.unit);
+            let _ = writeln!(out, "<td class=\"name unit\">{}</td></tr>", row.unit);
         }
         out.push_str("</tbody></table></div>\n");
     }

@@ -374,6 +374,22 @@ fn variants() {
 
 const VARIANTS: &[(&str, &str, &[&str])] = &[
     (
+        // The first version of the tracer, as in the description of stnolting/neorv32#1318.
+        "neorv32",
+        "0 12 00000000 30401073 M\n1 15 00000004 f14022f3 M\n2 17 00000008 30200073 U\n",
+        &["0 30401073 el 3 at 12", "4 f14022f3 el 3 at 15", "8 30200073 el 0 at 17"],
+    ),
+    (
+        // Of a log in openhwgroup/core-v-verif#1595, and of the first one of PULP in
+        // pulp-platform/pulpino#201: times with a fraction and a unit, and without.
+        "cv32e40p",
+        "Time\tCycle\tPC\tInstr\tDecoded instruction\tRegister and memory contents\n\
+         171.000 ns              54 000000b0 40b50533 c.sub            x10, x10, x11       x10=00000001 x10:00000003 x11:00000002\n\
+         172.000 ns              55 000000b2 0040006f c.j              4                   \n\
+         \x20   19000000       458          000000b6      00000093       addi x1, x0, 0            x1=00000000\n",
+        &["b0 40b50533 at 54", "b2 0040006f at 55", "b6 00000093 at 458"],
+    ),
+    (
         // VeeR-ISS, Hart.cpp, formatInstTrace: no privilege.
         "whisper",
         "#1 0 80000000 d0580537 r 0a         d0580000  lui      x10, -0x2fa80\n\

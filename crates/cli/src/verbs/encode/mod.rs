@@ -57,7 +57,7 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
         None => framing(chosen),
     };
     let settings = settings(args, protocol, log.isa, &args.registers)?;
-    if let Some(note) = settings.note() {
+    for note in settings.assumed.iter().map(String::as_str).chain(settings.note()) {
         message::line(&format!("tracewright: note: {note}"));
     }
     let (riscv, note) = extensions(&settings, &log);
@@ -140,13 +140,16 @@ fn settings(
 ) -> Result<Settings, Fail> {
     let (name, params) = (&args.protocol, args.params.as_deref());
     let mut settings = Settings::new(protocol, name, isa, params, registers)?;
-    if args.to != EncodeTo::Folder {
-        settings.or_register("TRCCONFIGR", PERF_TRCCONFIGR);
-    }
     if let Some(path) = &args.program {
         let text = read_text(path)?;
         let program = values::read(&text).map_err(|e| Fail::input(path, &e.to_string()))?;
         settings.registers.splice(0..0, program);
+    }
+    if let Some(core) = &args.core {
+        settings.set_core(core);
+    }
+    if args.to != EncodeTo::Folder {
+        settings.or_trcconfigr(PERF_TRCCONFIGR);
     }
     Ok(settings)
 }

@@ -30,6 +30,19 @@ impl Encodes for Etmv3 {
         ("ETMTRACEIDR", 0x10),
     ];
 
+    /// Timestamps are enabled where the unit has them. (ETMCCER, bit \[22], from ETMv3.5)
+    fn usual(name: &str, register: &dyn Fn(&str) -> Option<u64>) -> Option<u64> {
+        const TIMESTAMP_ENABLE: u64 = 1 << 28;
+        let usual = |name: &str| Self::USUAL.iter().find(|(known, _)| *known == name);
+        let usual = |name: &str| usual(name).map(|&(_, value)| value);
+        let value = |name: &str| register(name).or_else(|| usual(name)).unwrap_or(0);
+        let has_timestamps = || value("ETMIDR") >> 4 & 0xf >= 5 && value("ETMCCER") >> 22 & 1 != 0;
+        match (name, usual(name)) {
+            ("ETMCR", Some(control)) if !has_timestamps() => Some(control & !TIMESTAMP_ENABLE),
+            (_, value) => value,
+        }
+    }
+
     const CORE: &'static str = "Cortex-A7";
 
     const SETTINGS: &'static [Setting] = &[

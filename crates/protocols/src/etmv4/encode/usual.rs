@@ -27,6 +27,15 @@ impl Encodes for Etmv4 {
     /// ETMv4.4.
     const USUAL: &'static [(&'static str, u64)] = &and(("TRCIDR1", 0x4100_f443));
 
+    fn usual(name: &str, register: &dyn Fn(&str) -> Option<u64>) -> Option<u64> {
+        let usual = |name: &str| Self::USUAL.iter().find(|(known, _)| *known == name);
+        let value = |name: &str| register(name).or(usual(name).map(|&(_, value)| value));
+        match (name, value("TRCIDR0"), value("TRCIDR2")) {
+            ("TRCCONFIGR", Some(id0), Some(id2)) => value(name).map(|all| all & options(id0, id2)),
+            _ => usual(name).map(|&(_, value)| value),
+        }
+    }
+
     const CORE: &'static str = "Cortex-A53";
     const SETTINGS: &'static [Setting] = settings::SETTINGS;
 
@@ -61,6 +70,21 @@ impl Encodes for Ete {
     }
 }
 
+/// The bits of TRCCONFIGR that a unit with these TRCIDR0 and TRCIDR2 can set: a size or an option of
+/// 0 is not implemented. (CID, VMID, TS and RS, bits 6, 7, 11 and 12)
+fn options(id0: u64, id2: u64) -> u64 {
+    let missing = [
+        (6, id2 >> 5 & 0x1f == 0),
+        (7, id2 >> 10 & 0x1f == 0),
+        (11, id0 >> 24 & 0x1f == 0),
+        (12, id0 >> 9 & 1 == 0),
+    ];
+    missing
+        .iter()
+        .filter(|(_, is_missing)| *is_missing)
+        .fold(u64::MAX, |bits, (bit, _)| bits & !(1 << bit))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -82,6 +106,26 @@ mod tests {
             let config = Etmv4::configure(None, &register).expect("every register");
             let name = <Etmv4 as Encodes>::check(&config, &register).map_err(|wrong| wrong.name);
             assert_eq!(name, if refused { Err("TRCCONFIGR") } else { Ok(()) }, "{trcconfigr:#x}");
+        }
+    }
+
+    #[test]
+    fn defaults_enable_what_the_unit_has() {
+        for (trcidr0, trcidr2, want) in [
+            (0x2800_0ea1, 0x1088, 0x18c1),
+            // Cortex-M33 and M7: no identifiers.
+            (0x2800_06e1, 4, 0x1801),
+            (0x0800_06e1, 4, 0x1801),
+            (0x2800_0ca1, 0x488, 0x08c1),
+            (0x2000_0ea1, 0x88, 0x1041),
+        ] {
+            let register = |name: &str| match name {
+                "TRCIDR0" => Some(trcidr0),
+                "TRCIDR2" => Some(trcidr2),
+                _ => None,
+            };
+            let found = <Etmv4 as Encodes>::usual("TRCCONFIGR", &register);
+            assert_eq!(found, Some(want), "{trcidr0:#x} {trcidr2:#x}");
         }
     }
 }

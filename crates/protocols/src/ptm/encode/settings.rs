@@ -30,6 +30,20 @@ impl Encodes for Ptm {
         ("ETMTRACEIDR", 0x10),
     ];
 
+    /// Timestamps are enabled where the unit has them. (ETMCCER, bit \[22])
+    fn usual(name: &str, register: &dyn Fn(&str) -> Option<u64>) -> Option<u64> {
+        const TIMESTAMP_ENABLE: u64 = 1 << 28;
+        let usual = |name: &str| Self::USUAL.iter().find(|(known, _)| *known == name);
+        let usual = |name: &str| usual(name).map(|&(_, value)| value);
+        let extension = register("ETMCCER").or_else(|| usual("ETMCCER")).unwrap_or(0);
+        match (name, usual(name)) {
+            ("ETMCR", Some(control)) if extension >> 22 & 1 == 0 => {
+                Some(control & !TIMESTAMP_ENABLE)
+            }
+            (_, value) => value,
+        }
+    }
+
     const CORE: &'static str = "Cortex-A15";
 
     const SETTINGS: &'static [Setting] = &[
