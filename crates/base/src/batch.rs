@@ -406,3 +406,107 @@ impl<'a> Iterator for Parts<'a> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::format;
+    use alloc::string::String;
+
+    use super::*;
+    use crate::instruction::Instruction;
+    use crate::range::{Counted, Last};
+
+    fn range() -> Range {
+        let last = Last::new(&Instruction::default(), true);
+        Range { start: 0, bytes: 4, instructions: 1, cycles: Counted::UNKNOWN, last }
+    }
+
+    /// The parts of a batch: an offset and a text for each step, element and loop.
+    fn rows(batch: &Batch<'_>) -> Vec<(u64, String)> {
+        let mut rows = Vec::new();
+        for part in batch.parts() {
+            match part {
+                Part::Steps(steps) => rows.extend(steps.iter().map(|&step| {
+                    (batch.at(step), format!("{} {}", step.id().index(), step.taken()))
+                })),
+                Part::Element(at, element) => rows.push((at, format!("{element:?}"))),
+                Part::Turns(Turns { at, ranges, times, listed }) => {
+                    rows.push((at, format!("{times} of {} {listed}", ranges.len())));
+                }
+            }
+        }
+        rows
+    }
+
+    #[test]
+    fn what_was_written_is_read_in_order() {
+        let block = BlockId::new;
+        let mut buffer = BatchBuffer::default();
+        // The offset of the first step is that from which the others count.
+        for at in [0, 1 << 40] {
+            assert!(buffer.is_empty() && !buffer.has_steps());
+            buffer.element(at, Element::Trigger);
+            assert!(!buffer.is_empty() && !buffer.has_steps());
+            buffer.step(at + 1, block(7), true);
+            assert!(buffer.further_step(at + 2, block(8), false));
+            let turns = Turns { at: at + 3, ranges: &[range(); 2], times: 5, listed: true };
+            buffer.turns(turns);
+            buffer.turns(Turns { at: at + 4, ranges: &[range()], listed: false, ..turns });
+            buffer.element(at + 5, Element::End);
+            assert!(buffer.further_step(at + 6, block(9), true));
+            assert_eq!(buffer.last().map(BlockStep::id), Some(block(9)));
+
+            let batch = buffer.batch(3, CachedBlocks::none());
+            let want = [
+                (at, "Trigger"),
+                (at + 1, "7 true"),
+                (at + 2, "8 false"),
+                (at + 3, "5 of 2 true"),
+                (at + 4, "5 of 1 false"),
+                (at + 5, "End"),
+                (at + 6, "9 true"),
+            ]
+            .map(|(at, text)| (at, text.into()));
+            assert_eq!((batch.source, rows(&batch)), (3, want.to_vec()));
+            let alone: Vec<_> = batch.parts_alone().flat_map(|(_, one)| rows(&one)).collect();
+            assert_eq!(alone, want);
+            // The steps alone have no elements between them.
+            let steps = rows(&batch.with_steps(&batch.steps()[1..]));
+            assert_eq!(steps, [want[2].clone(), want[6].clone()]);
+            buffer.clear();
+        }
+    }
+
+    /// A batch is bounded in its steps, its other elements, and the distance of its offsets.
+    #[test]
+    fn a_batch_is_bounded() {
+        let mut buffer = BatchBuffer::default();
+        buffer.step(100, BlockId::new(1), true);
+        assert!(!buffer.further_step(99, BlockId::new(1), true), "an offset before the first");
+        assert!(buffer.further_step(100 + BatchBuffer::FAR, BlockId::new(1), true));
+        assert!(!buffer.further_step(101 + BatchBuffer::FAR, BlockId::new(1), true));
+        assert!(!buffer.is_full(100 + BatchBuffer::FAR) && buffer.is_full(101 + BatchBuffer::FAR));
+
+        while buffer.further_step(200, BlockId::new(1), true) {}
+        assert!(buffer.is_full(200));
+        assert_eq!(buffer.len(), BatchBuffer::STEPS - BatchBuffer::ROOM + 1);
+
+        for turns in [false, true] {
+            buffer.clear();
+            buffer.step(100, BlockId::new(1), true);
+            let mut count = 0;
+            while !buffer.is_full(100) {
+                assert_eq!(buffer.is_crowded(), count >= BatchBuffer::EVENTS / 2);
+                match turns {
+                    true => {
+                        buffer.turns(Turns { at: 100, ranges: &[range()], times: 1, listed: true })
+                    }
+                    false => buffer.element(100, Element::Trigger),
+                }
+                count += 1;
+            }
+            assert_eq!(count, BatchBuffer::EVENTS);
+            assert!(!buffer.further_step(100, BlockId::new(1), true), "the batch is full");
+        }
+    }
+}

@@ -7,9 +7,9 @@ use tracewright_capture::{Buffer, BufferRef, Capture, Dump, Format, Registers, S
 use tracewright_decode::input::{Input, More, Parts};
 use tracewright_decode::listener::each_element;
 use tracewright_decode::{
-    Jobs, Listener, Memory, Merge, Merging, Options, Plan, Session, Wants, parallel,
+    Event, Jobs, Listener, Memory, Merge, Merging, Options, Plan, Session, Wants, parallel,
 };
-use tracewright_frames::{Framing, Joiner, sync};
+use tracewright_frames::{self as frames, Framing, Joiner, sync};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Recorder(Vec<(usize, u64, Element)>);
@@ -351,6 +351,75 @@ fn instructions(recorder: &Recorder) -> Vec<u32> {
         _ => None,
     });
     ranges.collect()
+}
+
+/// After a reset, the bytes of an incomplete packet before it are dropped.
+#[test]
+fn a_reset_drops_an_incomplete_packet() {
+    let bytes = [0, 0, 0, 0, 0, 0x80, 0x01, b'a', 0x03, 1, 2];
+    let source = Source {
+        device_type: "ITM".into(),
+        buffers: vec![BufferRef { buffer: 0, stream: None }],
+        ..Source::default()
+    };
+    let capture = Capture {
+        buffers: vec![Buffer::new("swo", Format::SourceData, bytes.to_vec())],
+        sources: vec![source],
+        ..Capture::default()
+    };
+    let (options, memory) = (Options::default(), Memory::new(&capture));
+    let plan = Plan::new(&capture, 0, &options).unwrap();
+    let after_reset = |before: &[u8]| {
+        let mut session = Session::new(&capture, &plan, &memory, &options).unwrap();
+        session.feed(before, &mut Recorder::default());
+        session.reset(100);
+        let mut recorder = Recorder::default();
+        session.feed(&bytes, &mut recorder);
+        session.finish(&mut recorder);
+        recorder.0
+    };
+    let want = after_reset(&[]);
+    assert_eq!(want.len(), 4, "{want:?}");
+    for end in 0..=bytes.len() {
+        assert_eq!(after_reset(&bytes[..end]), want, "{end}");
+    }
+}
+
+/// Receives events of the link.
+struct LinkEvents(Wants, Vec<(u64, frames::Event)>);
+
+impl Listener for LinkEvents {
+    fn element(&mut self, _: usize, _: u64, _: Element) {}
+
+    fn event(&mut self, event: &Event<'_>) {
+        if let Event::Link { at, event } = event {
+            self.1.push((*at, *event));
+        }
+    }
+
+    fn wants(&self) -> Wants {
+        self.0
+    }
+}
+
+/// Events of the link are received with packets, each of them or their numbers, and with frames.
+#[test]
+fn events_of_the_link_come_with_packets() {
+    let (before, after) = (frames(&[(0x10, BEGINS)]), frames(&[(0x11, BEGINS)]));
+    let barrier = (before.len() as u64, frames::Event::Barrier);
+    let capture = of([&before[..], &sync::BARRIER, &after].concat());
+    let each = Wants::EACH_PACKET;
+    for (wants, received) in [
+        (Wants::ELEMENTS, false),
+        (Wants::ANY_ORDER, false),
+        (Wants::COUNTS, true),
+        (each, true),
+        (each.with_frames(true), true),
+    ] {
+        let mut events = LinkEvents(wants, Vec::new());
+        session(&capture).run(capture.buffers[0].parts(), &mut events);
+        assert_eq!(events.1.contains(&barrier), received, "{wants:?}: {:?}", events.1);
+    }
 }
 
 /// What the trace before a barrier has selected stays in memory after it, and is in the checkpoint

@@ -5,13 +5,14 @@ use std::vec;
 use std::vec::Vec;
 
 use tracewright_base::{
-    Channel, Dwt, DwtEvent, Element, Encode, Fault, Gap, LocalTimestamp, NoMemory, Parse, Software,
-    Step, SyncSearch, TimeDelay, Wire,
+    Channel, Dwt, DwtEvent, Element, Encode, Fault, Gap, LocalTimestamp, NoMemory, OffsetMap,
+    Parse, Piece, Software, Step, SyncSearch, TimeDelay, Wire,
 };
 
 use super::packet::SYNC_ZEROS_MOST;
 use super::{Config, Data, Encoder, Itm, Packet, Search, Settings};
 use crate::protocol::Protocol;
+use crate::stream::Stream;
 use crate::ways::{self, Output, Random};
 
 const SYNC: [u8; 6] = [0, 0, 0, 0, 0, 0x80];
@@ -359,6 +360,31 @@ fn a_reserved_header_loses_synchronisation() {
     // With `assume_synced`, the next byte is parsed as a header.
     let bare = check(&RAW, &bytes).elements;
     assert_eq!(bare[3], (7, Element::SoftwareWrite(write(None, 0, 8, 0x41))));
+}
+
+/// Zeros at the end of a packet may be the first ones of a synchronisation packet, but not where
+/// bytes after them were lost.
+#[test]
+fn a_synchronisation_does_not_span_a_loss() {
+    let fed = |payload: u8, lost: bool| {
+        let (mut stream, mut output) =
+            (Stream::<Itm>::new(Config::default()), Output::<Itm>::default());
+        let first = [&SYNC[..], &[0x03], &[payload; 4]].concat();
+        let next = [0, 0x80, 0x01, 0x42];
+        for (at, bytes) in [(0, &first[..]), (11, &next)] {
+            if at > 0 && lost {
+                stream.lost(at, &mut output);
+            }
+            let pieces = [Piece { start: 0, at, fragment: true }];
+            let taken = stream.feed(bytes, &OffsetMap::new(&pieces), &mut NoMemory, &mut output);
+            assert_eq!(taken, bytes.len());
+        }
+        output.elements.into_iter().filter(|(at, _)| *at >= 11).collect::<Vec<_>>()
+    };
+    let write = (13, Element::SoftwareWrite(write(Some(0), 0, 8, 0x42)));
+    assert_eq!(fed(0, false).last(), Some(&write));
+    assert_ne!(fed(0, false), fed(1, false));
+    assert_eq!(fed(0, true), fed(1, true));
 }
 
 /// Without a synchronisation packet nothing is decoded, unless `assume_synced` is set.
