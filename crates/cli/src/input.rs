@@ -346,6 +346,11 @@ pub struct Job<'a> {
 }
 
 impl<'a> Job<'a> {
+    /// The most instructions for each byte of a packet.
+    pub fn max_expansion(&self) -> u32 {
+        self.trace().options().max_expansion
+    }
+
     /// A session in its initial state.
     pub fn session(&self) -> Result<Session, Fail> {
         Ok(self.trace().session(self.plan)?)
@@ -459,6 +464,7 @@ fn described_by(args: &SourceArgs) -> Option<&'static str> {
         (args.core.is_some(), "--core"),
         (args.buffer.is_some(), "--buffer"),
         (args.swap.is_some(), "--swap"),
+        (args.messages_at.is_some(), "--messages-at"),
     ]
     .into_iter()
     .find_map(|(given, option)| given.then_some(option))
