@@ -156,7 +156,7 @@ pub fn is_at(element: &Element, has: impl Fn(u64, u64) -> bool) -> bool {
 pub const INSTRUCTION: &str = "instruction";
 
 /// The kinds of elements, and of the other lines of a listing.
-pub const KINDS: [&str; 29] = [
+pub const KINDS: [&str; 30] = [
     "ambiguity",
     "context",
     "corrected",
@@ -186,6 +186,7 @@ pub const KINDS: [&str; 29] = [
     "trigger",
     "undecodable",
     "unknown",
+    "unlisted",
 ];
 
 /// The kinds of the packets of all protocols, and of undecodable bytes. Protocols share some.

@@ -11,6 +11,7 @@ use crate::interpretation::Made;
 use crate::lister::{Form, LineOrigin, ListedPacket, Lister, Lists};
 use crate::loop_turns::LoopTurns;
 use crate::ports::Line;
+use crate::range_limit;
 use crate::render_cache::RenderCache;
 use crate::sources::Source;
 use crate::stats::Stats;
@@ -118,6 +119,10 @@ impl Form for Objects {
     fn turns(&mut self, to: LineOrigin<'_>, turns: LoopTurns<'_>, out: &mut String) {
         super::loop_turns(&to.source.name, to.at, turns, out);
         out.push('\n');
+    }
+
+    fn unlisted(&mut self, to: LineOrigin<'_>, out: &mut String) {
+        self.begin("element", to, out).text("kind", range_limit::KIND).line();
     }
 
     fn text(&mut self, to: LineOrigin<'_>, line: &Line, out: &mut String) {
