@@ -18,6 +18,7 @@ use tracewright::decode::{Caches, Options, Plan, Session, Tally};
 use tracewright::frames::{Framing, Numbering};
 use tracewright::image::OpcodeCheck;
 use tracewright::views::explain::Decoded;
+use tracewright::views::range_limit::RangeLimit;
 use tracewright::views::{LineTable, Source, json};
 use tracewright::{Capture, Files, Trace, read_raw};
 
@@ -346,9 +347,9 @@ pub struct Job<'a> {
 }
 
 impl<'a> Job<'a> {
-    /// The most instructions for each byte of a packet.
-    pub fn max_expansion(&self) -> u32 {
-        self.trace().options().max_expansion
+    /// The most ranges that a listing has.
+    pub fn range_limit(&self) -> RangeLimit {
+        RangeLimit::new(self.sources.len(), self.trace().options().max_expansion)
     }
 
     /// A session in its initial state.

@@ -119,10 +119,10 @@ impl<F: Form, W: io::Write> Lister<F, W> {
         Lister { filter, ..self }
     }
 
-    /// Lists more ranges, where a byte may stand for more than the default number of instructions.
+    /// Lists at most the ranges of `limit`.
     #[must_use]
-    pub fn with_max_expansion(self, most: u32) -> Self {
-        Lister { limit: RangeLimit::new(self.sources.len(), most), ..self }
+    pub fn with_limit(self, limit: RangeLimit) -> Self {
+        Lister { limit, ..self }
     }
 
     fn element_line(&mut self, n: usize, at: u64, what: &Element) {

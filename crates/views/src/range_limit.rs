@@ -55,13 +55,13 @@ impl RangeLimit {
     /// instructions. Less than the default makes no difference.
     pub fn new(sources: usize, max_expansion: u32) -> RangeLimit {
         let most = u64::from(max_expansion.max(MAX_EXPANSION));
-        RangeLimit {
-            sources: vec![Spent::default(); sources],
-            cost: sources.max(1) as u64,
-            each: most / EACH,
-            depth: most * DEPTH,
-            now: 0,
-        }
+        RangeLimit::of(sources, most * DEPTH, most / EACH)
+    }
+
+    /// The limit of a listing of so many sources: `depth` ranges at once, and `each` for each byte.
+    pub fn of(sources: usize, depth: u64, each: u64) -> RangeLimit {
+        let (cost, sources) = (sources.max(1) as u64, vec![Spent::default(); sources]);
+        RangeLimit { sources, cost, each, depth, now: 0 }
     }
 
     /// Takes a range of source `n` at offset `at`.

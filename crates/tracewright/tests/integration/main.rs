@@ -12,6 +12,7 @@ mod explained;
 mod facade;
 mod files;
 mod generated;
+mod listed_ranges;
 mod listeners;
 mod perf;
 mod perf_processes;

@@ -296,7 +296,7 @@ fn settings_have_effects() {
         let run = run(seed, 60, 3000, mix);
         // A timestamp ends a block of the ingress port.
         let time = |n: u64| n.is_multiple_of(50).then_some(Step::Timestamp(1000 + 3 * n));
-        let event = |n: u64| n.is_multiple_of(70).then_some(Step::Events(1 << (n / 70 % 2)));
+        let event = |n: u64| n.is_multiple_of(700).then_some(Step::Events(1 << (n / 700 % 2)));
         let timed = |(n, step): (u64, &Step)| time(n).into_iter().chain(event(n)).chain([*step]);
         let steps: Vec<Step> = (0..).zip(&run.steps).flat_map(timed).collect();
         let bytes = |names: Names<'_>| {
