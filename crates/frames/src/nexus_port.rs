@@ -102,7 +102,7 @@ struct Bits<'a>(&'a [u8]);
 
 /// What begins at a bit.
 enum Found {
-    /// A message of so many bytes.
+    /// A message, and the number of its bytes.
     Message(usize),
     /// A message that the bits do not have to its end.
     Unfinished,

@@ -6,7 +6,7 @@ use tracewright_base::MAX_EXPANSION;
 /// The kind of the line that stands for ranges that are not listed, in every format.
 pub const KIND: &str = "unlisted";
 
-/// What the line says.
+/// The text of the line.
 pub const TEXT: &str = "further ranges of this packet are not listed, as the limit was reached";
 
 /// What a range may be: listed, not listed, or the first one of its packet that is not.
@@ -51,14 +51,15 @@ const EACH: u64 = 1 << 14;
 const DEPTH: u64 = 1 << 4;
 
 impl RangeLimit {
-    /// The limit of a listing of so many sources, where a byte stands for at most `max_expansion`
-    /// instructions. Less than the default makes no difference.
+    /// The limit of a listing of `sources` sources, where a byte stands for at most
+    /// `max_expansion` instructions. Less than the default makes no difference.
     pub fn new(sources: usize, max_expansion: u32) -> RangeLimit {
         let most = u64::from(max_expansion.max(MAX_EXPANSION));
         RangeLimit::of(sources, most * DEPTH, most / EACH)
     }
 
-    /// The limit of a listing of so many sources: `depth` ranges at once, and `each` for each byte.
+    /// The limit of a listing of `sources` sources: `depth` ranges at once, and `each` for each
+    /// byte.
     pub fn of(sources: usize, depth: u64, each: u64) -> RangeLimit {
         let (cost, sources) = (sources.max(1) as u64, vec![Spent::default(); sources]);
         RangeLimit { sources, cost, each, depth, now: 0 }

@@ -122,8 +122,8 @@ pub struct SourceArgs {
     /// detected.
     #[arg(long, value_name = "1|2|4|8", value_parser = swap, help_heading = group::RAW)]
     pub swap: Option<Swap>,
-    /// Raw trace data: N-Trace messages begin at bytes, or at any bit, as in what was received from a
-    /// trace port (PIB) with 1, 2 or 4 signals. Default: detected.
+    /// Raw trace data: N-Trace messages begin at bytes, or at any bit, as in what was received from
+    /// a trace port (PIB) with 1, 2 or 4 signals. Default: detected.
     #[arg(long, value_name = "byte|bit", value_parser = messages_at, help_heading = group::RAW)]
     pub messages_at: Option<MessagesAt>,
     /// Read trace data from named pipes that the capture refers to. Otherwise only regular files of

@@ -73,7 +73,7 @@ impl PacketKinds for Packet {
 pub enum Span {
     /// A byte between messages: MSEO 11, or 00 in memory that was not written.
     Between,
-    /// A calibration pattern of so many bytes.
+    /// A calibration pattern: the number of its bytes.
     Calibration(usize),
     /// The number of bytes up to MSEO 11.
     Whole(usize),

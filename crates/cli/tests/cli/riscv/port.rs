@@ -49,8 +49,8 @@ fn messages_at_bits() {
                 // Bits of another message may hide the first ones, up to the next synchronisation.
                 let is_whole = got.out == want || head > 0 && got.out.len() * 8 >= want.len() * 7;
                 assert!(is_whole && want.ends_with(&got.out), "{at}");
-                let says = got.err.contains("messages begin inside a byte");
-                assert!(says, "{at}");
+                let states = got.err.contains("messages begin inside a byte");
+                assert!(states, "{at}");
                 assert_eq!(got.err.contains("(--messages-at bit)"), options.is_empty(), "{at}");
             }
             // It is not overruled.
