@@ -103,6 +103,8 @@ remedies! {
     LOG Log "log",
     /// The most instructions for each byte of a packet.
     MAX_EXPANSION MaxExpansion "max-expansion",
+    /// Whether messages begin at bytes, or at any bit.
+    MESSAGES_AT MessagesAt "messages-at",
     /// A file with the parameters of a RISC-V trace unit.
     PARAMS Params "params",
     /// A recording of the levels of a trace port.

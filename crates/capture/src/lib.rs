@@ -124,7 +124,7 @@ pub use files::Files;
 pub use growing::{Growing, read_file};
 pub use image_source::ImageSource;
 pub use linux::{Linux, Part, Queue, QueueTotals, TimeConversion};
-pub use memory_file::{BufferAt, Selection, Swap, may_be_converted};
+pub use memory_file::{BufferAt, MessagesAt, Selection, Swap, may_be_converted};
 pub use nearest::expected_names;
 pub use new_folder::{NewFolder, check_empty};
 pub use open_files::read_regular;

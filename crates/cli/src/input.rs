@@ -18,6 +18,7 @@ use tracewright::decode::{Caches, Options, Plan, Session, Tally};
 use tracewright::frames::{Framing, Numbering};
 use tracewright::image::OpcodeCheck;
 use tracewright::views::explain::Decoded;
+use tracewright::views::range_limit::RangeLimit;
 use tracewright::views::{LineTable, Source, json};
 use tracewright::{Capture, Files, Trace, read_raw};
 
@@ -347,6 +348,11 @@ pub struct Job<'a> {
 }
 
 impl<'a> Job<'a> {
+    /// The most ranges that a listing has.
+    pub fn range_limit(&self) -> RangeLimit {
+        RangeLimit::new(self.sources.len(), self.trace().options().max_expansion)
+    }
+
     /// A session in its initial state.
     pub fn session(&self) -> Result<Session, Fail> {
         Ok(self.trace().session(self.plan)?)
@@ -460,6 +466,7 @@ fn described_by(args: &SourceArgs) -> Option<&'static str> {
         (args.core.is_some(), "--core"),
         (args.buffer.is_some(), "--buffer"),
         (args.swap.is_some(), "--swap"),
+        (args.messages_at.is_some(), "--messages-at"),
     ]
     .into_iter()
     .find_map(|(given, option)| given.then_some(option))

@@ -171,6 +171,7 @@ impl Lister<'_> {
         let shown = text::Shown { colour: self.colour, ..self.what.text };
         let (sources, len) = (job.sources.to_vec(), job.buffer.size());
         let view = text::Listing::new(Vec::new(), sources, len, shown);
+        let view = view.with_limit(job.range_limit());
         Ok(view.with_filter(select::filter(self.select, job)?))
     }
 
@@ -181,6 +182,7 @@ impl Lister<'_> {
         let (name, len, sources) = (&job.buffer.name, job.buffer.size(), job.sources.to_vec());
         let mut view = json::Listing::new(Vec::new(), job.plan, sources, name, len, shown);
         view.take();
+        let view = view.with_limit(job.range_limit());
         Ok(view.with_filter(select::filter(self.select, job)?))
     }
 

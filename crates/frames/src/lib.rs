@@ -8,6 +8,7 @@
 //! | one source, without framing | [`Splitter`] | [`Joiner`] |
 //! | samples of the pins of an ETMv3 trace port | [`pins::Sampler`] | [`pins::Driver`] |
 //! | samples of the pins of an ETMv1 or ETMv2 trace port, and captures of its cycles: [`cycles`] | [`cycles::port::Sampler`] | [`cycles::port::Driver`] |
+//! | bits of a narrow trace port with N-Trace messages | [`nexus_port::aligned`] | |
 //!
 //! (IHI 0029, "Formatter"; CoreSight TPIU, "Synchronization packets")
 //!
@@ -37,6 +38,7 @@ pub mod cycles;
 mod framing;
 mod id;
 mod join;
+pub mod nexus_port;
 mod pending;
 pub mod pins;
 mod sources;

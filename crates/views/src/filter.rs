@@ -193,6 +193,7 @@ pub const KINDS: [&str; 30] = [
     "trigger",
     "undecodable",
     "unknown",
+    "unlisted",
 ];
 
 /// The kinds of the packets of these protocols, and of undecodable bytes. Protocols share some.

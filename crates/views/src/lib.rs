@@ -61,6 +61,7 @@ pub mod loop_turns;
 mod packet_fields;
 pub mod perf_script;
 mod ports;
+pub mod range_limit;
 pub mod range_tails;
 mod render_cache;
 pub mod sinks;

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use tracewright_base::{Batch, Custom, Element, Range};
+use tracewright_base::{Batch, Custom, Element, MAX_EXPANSION, Range};
 use tracewright_decode::listener::{each_part, each_turn};
 use tracewright_decode::{Event, Fork, Listener, Packets, SourceBytes, Wants};
 use tracewright_frames as frames;
@@ -16,6 +16,7 @@ use crate::lines::Lines;
 use crate::loop_turns::{KIND, LoopTurns};
 use crate::packet_fields::PacketFields;
 use crate::ports::{Line, Ports};
+use crate::range_limit::{Admission, RangeLimit, Spent};
 use crate::render_cache::RenderCache;
 use crate::sources::Source;
 
@@ -48,6 +49,9 @@ pub trait Form {
 
     /// A trigger of the trace link, with its value.
     fn link_trigger(&mut self, at: u64, value: u8, out: &mut String);
+
+    /// Further ranges of a packet are not listed.
+    fn unlisted(&mut self, to: LineOrigin<'_>, out: &mut String);
 
     /// Text that software wrote.
     fn text(&mut self, to: LineOrigin<'_>, line: &Line, out: &mut String);
@@ -98,6 +102,7 @@ pub struct Lister<F, W> {
     filter: Filter,
     /// The text of ranges, by source.
     ranges: RenderCache,
+    limit: RangeLimit,
 }
 
 impl<F: Form, W: io::Write> Lister<F, W> {
@@ -105,6 +110,7 @@ impl<F: Form, W: io::Write> Lister<F, W> {
         Lister {
             lines: Lines::new(out),
             ports: vec![Ports::default(); sources.len()],
+            limit: RangeLimit::new(sources.len(), MAX_EXPANSION),
             sources,
             form,
             transcripts: Vec::new(),
@@ -120,6 +126,12 @@ impl<F: Form, W: io::Write> Lister<F, W> {
         Lister { filter, ..self }
     }
 
+    /// Lists at most the ranges of `limit`.
+    #[must_use]
+    pub fn with_limit(self, limit: RangeLimit) -> Self {
+        Lister { limit, ..self }
+    }
+
     fn element_line(&mut self, n: usize, at: u64, what: &Element) {
         let Some(source) = self.sources.get(n) else { return };
         self.form.element(LineOrigin { n, source, at }, what, &mut self.lines.text);
@@ -130,8 +142,17 @@ impl<F: Form, W: io::Write> Lister<F, W> {
     fn range_line(&mut self, n: usize, at: u64, range: Range) {
         let Some(source) = self.sources.get(n) else { return };
         let place = LineOrigin { n, source, at };
-        self.form.range(place, range, &mut self.ranges, &mut self.lines.text);
-        self.lines.relieve();
+        match self.limit.admit(n, at) {
+            Admission::Listed => {
+                self.form.range(place, range, &mut self.ranges, &mut self.lines.text);
+                self.lines.relieve();
+            }
+            Admission::First => {
+                self.form.unlisted(place, &mut self.lines.text);
+                self.lines.relieve();
+            }
+            Admission::Omitted => {}
+        }
         self.follow_range(n, range);
     }
 
@@ -201,8 +222,10 @@ impl<F: Form, W: io::Write> Lister<F, W> {
 }
 
 /// Lines of text, cycles and addresses, configurations, contexts, and their IDs, by source.
-type State =
+type Texts =
     ((((Vec<Ports>, Vec<Transcript>), Vec<Option<AnyConfig>>), Vec<Selection>), Vec<Option<u32>>);
+/// The same, and the ranges that were listed.
+type State = (Texts, Vec<Spent>);
 
 /// Later lines depend on incomplete lines of text, on the cycles so far, and on the configurations
 /// that packets have changed, and on the contexts.
@@ -212,22 +235,26 @@ impl<F: Form> Fork for Lister<F, Vec<u8>> {
 
     fn fork(&self) -> Self {
         let listing = Lister::of(Vec::new(), self.sources.clone(), self.form.fork());
-        listing.with_filter(self.filter.clone())
+        let limit = self.limit.fork();
+        Lister { limit, ..listing.with_filter(self.filter.clone()) }
     }
 
     fn state(&self) -> Self::State {
         let lines = (self.ports.clone(), self.transcripts.clone());
         let selections = Source::selections(&self.sources);
-        (((lines, self.fields.learned.clone()), selections), self.filter.contexts())
+        let texts = (((lines, self.fields.learned.clone()), selections), self.filter.contexts());
+        (texts, self.limit.state())
     }
 
-    fn resume(&mut self, ((((ports, transcripts), learned), contexts), ids): Self::State) {
+    fn resume(&mut self, (texts, ranges): Self::State) {
+        let ((((ports, transcripts), learned), contexts), ids) = texts;
         self.filter.resume(ids);
         if Source::selections(&self.sources) != contexts {
             Source::resume(&mut self.sources, &contexts);
             self.ranges.clear();
         }
         (self.ports, self.transcripts, self.fields.learned) = (ports, transcripts, learned);
+        self.limit.resume(ranges);
         self.lines.clear();
     }
 
@@ -299,9 +326,14 @@ impl<F: Form, W: io::Write> Listener for Lister<F, W> {
     fn batch(&mut self, batch: &Batch<'_>) {
         let n = batch.source;
         if self.form.lists().elements && self.filter.is_all() && batch.is_steps() {
+            let watches = self.sources.get(n).is_some_and(Source::watches_addresses);
             for &step in batch.steps() {
+                let at = batch.at(step);
+                if self.limit.omits(n, at) && !watches {
+                    continue;
+                }
                 if let Some(range) = batch.range(step) {
-                    self.range_line(n, batch.at(step), range);
+                    self.range_line(n, at, range);
                 }
             }
             return;

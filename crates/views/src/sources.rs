@@ -131,6 +131,11 @@ impl Source {
         other
     }
 
+    /// Whether the memory depends on executed addresses.
+    pub fn watches_addresses(&self) -> bool {
+        self.program.watches_addresses()
+    }
+
     /// Follows what an executed range selects.
     #[inline]
     pub fn follow_range(&mut self, range: &Range) -> bool {

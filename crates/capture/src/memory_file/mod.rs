@@ -36,7 +36,7 @@ use crate::image_file;
 use text::text;
 
 pub(crate) use selection::is_core;
-pub use selection::{BufferAt, Selection, Swap, may_be_converted};
+pub use selection::{BufferAt, MessagesAt, Selection, Swap, may_be_converted};
 
 /// The greatest size in bytes of the text, and of the memory in it.
 pub(crate) const LARGEST: usize = 1 << 26;

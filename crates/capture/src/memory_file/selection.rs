@@ -4,6 +4,7 @@ use std::path::Path;
 
 use tracewright_base::Invalid;
 use tracewright_base::remedy::{BUFFER, IMAGE, SKIP};
+use tracewright_frames::nexus_port;
 use tracewright_image::Elf;
 
 use super::gzip::unpacked;
@@ -48,6 +49,26 @@ impl Swap {
         let mut bytes = bytes.to_vec();
         bytes.chunks_exact_mut(self.size()).for_each(<[u8]>::reverse);
         bytes
+    }
+}
+
+/// Where N-Trace messages begin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum MessagesAt {
+    /// At bytes.
+    #[default]
+    Bytes,
+    /// At any bit, as a receiver stores the bits of a trace port with 1, 2 or 4 data signals.
+    Bits,
+}
+
+impl MessagesAt {
+    /// The name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            MessagesAt::Bytes => "byte",
+            MessagesAt::Bits => "bit",
+        }
     }
 }
 
@@ -100,6 +121,8 @@ pub struct Selection {
     pub buffer: Option<BufferAt>,
     /// The order of the bytes; `None`: it is detected.
     pub swap: Option<Swap>,
+    /// Where messages begin; `None`: it is detected.
+    pub messages_at: Option<MessagesAt>,
 }
 
 /// The trace in a file, where it is not the file as it is, and what was converted.
@@ -109,7 +132,7 @@ pub(crate) struct Selected {
     pub(crate) what: Option<Conversion>,
 }
 
-/// The greatest size in bytes of trace data that are swapped.
+/// The greatest size in bytes of trace data that are swapped, or whose messages are aligned.
 const MAX_SWAPPED: usize = 1 << 28;
 
 /// The pieces of memory that an error lists.
@@ -162,8 +185,8 @@ impl Selection {
             }
             (None, None) => None,
         };
-        let swap = self.swap.unwrap_or_default();
-        if swap == Swap::None {
+        let (swap, at) = (self.swap.unwrap_or_default(), self.messages_at.unwrap_or_default());
+        if (swap, at) == (Swap::None, MessagesAt::Bytes) {
             return Ok(selected);
         }
         let (bytes, what) = match selected {
@@ -174,7 +197,22 @@ impl Selection {
             let (size, limit) = (bytes.len(), MAX_SWAPPED);
             return Err(format!("at most {limit} of its {size} bytes can be swapped"));
         }
-        Ok(Some(Selected { bytes: Bytes::from(swap.apply(&bytes)), what }))
+        let bytes = swap.apply(&bytes);
+        if at == MessagesAt::Bytes {
+            return Ok(Some(Selected { bytes: Bytes::from(bytes), what }));
+        }
+        let found = nexus_port::aligned(&bytes);
+        let aligned = format!(
+            "{} of {} messages begin inside a byte, and are read as {} bytes",
+            found.inside,
+            found.messages,
+            found.bytes.len()
+        );
+        let what = match what {
+            Some(before) => Conversion { what: format!("{}; {aligned}", before.what), ..before },
+            None => Conversion { what: aligned, help: None },
+        };
+        Ok(Some(Selected { bytes: Bytes::from(found.bytes), what: Some(what) }))
     }
 }
 

@@ -9,7 +9,9 @@ use tracewright::base::MAX_EXPANSION;
 use tracewright::capture::assignments;
 use tracewright::capture::levels::Connector;
 use tracewright::capture::perf::{self, Search};
-use tracewright::capture::{BufferAt, ImageSource, OpenError, Registers, Selection, Swap};
+use tracewright::capture::{
+    BufferAt, ImageSource, MessagesAt, OpenError, Registers, Selection, Swap,
+};
 use tracewright::decode::Jobs;
 use tracewright::decode::raw::{RawFraming, Unit};
 use tracewright::frames::{Framing, dstream};
@@ -120,6 +122,10 @@ pub struct SourceArgs {
     /// detected.
     #[arg(long, value_name = "1|2|4|8", value_parser = swap, help_heading = group::RAW)]
     pub swap: Option<Swap>,
+    /// Raw trace data: N-Trace messages begin at bytes, or at any bit, as in what was received from
+    /// a trace port (PIB) with 1, 2 or 4 signals. Default: detected.
+    #[arg(long, value_name = "byte|bit", value_parser = messages_at, help_heading = group::RAW)]
+    pub messages_at: Option<MessagesAt>,
     /// Read trace data from named pipes that the capture refers to. Otherwise only regular files of
     /// a capture are read.
     #[arg(long, help_heading = group::RAW)]
@@ -155,7 +161,8 @@ pub struct SourceArgs {
 impl SourceArgs {
     /// The part of a file that is the trace; symbols are those of `images`.
     pub fn selection(&self, images: &[ImageSource]) -> Result<Selection, OpenError> {
-        selection(self.buffer.as_deref(), self.swap, images)
+        let selected = selection(self.buffer.as_deref(), self.swap, images)?;
+        Ok(Selection { messages_at: self.messages_at, ..selected })
     }
 
     /// The registers of the trace buffer; `None` without the option.
@@ -361,7 +368,7 @@ pub fn selection(
     images: &[ImageSource],
 ) -> Result<Selection, OpenError> {
     let buffer = buffer.map(|text| BufferAt::parse(text, images)).transpose()?;
-    Ok(Selection { buffer, swap })
+    Ok(Selection { buffer, swap, messages_at: None })
 }
 
 /// Parses the size of words whose bytes are reversed.
@@ -369,6 +376,12 @@ pub fn swap(text: &str) -> Result<Swap, String> {
     let orders = [Swap::None, Swap::Bits16, Swap::Bits32, Swap::Bits64];
     let order = orders.into_iter().find(|swap| text.parse() == Ok(swap.size()));
     order.ok_or_else(|| format!("`{text}` is no size of a word; write 1, 2, 4 or 8"))
+}
+
+/// Parses where messages begin.
+fn messages_at(text: &str) -> Result<MessagesAt, String> {
+    let known = [MessagesAt::Bytes, MessagesAt::Bits].into_iter().find(|at| at.name() == text);
+    known.ok_or_else(|| format!("messages begin at a byte or a bit, not at `{text}`"))
 }
 
 /// Parses a trace unit: `PROTOCOL` or `PROTOCOL@ID`.

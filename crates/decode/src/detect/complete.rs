@@ -4,10 +4,12 @@ use std::path::Path;
 use std::slice;
 
 use tracewright_base::Remedy;
-use tracewright_base::remedy::{ALIGN, FRAMING, SWAP};
+use tracewright_base::remedy::{ALIGN, FRAMING, MESSAGES_AT, SWAP};
 use tracewright_capture::levels::sample_swo;
-use tracewright_capture::{Capture, ImageSource, OpenError, Pipe, Problem, Raw, Swap, core_type};
-use tracewright_frames::{FRAME, Framing};
+use tracewright_capture::{
+    Capture, ImageSource, MessagesAt, OpenError, Pipe, Problem, Raw, Swap, core_type,
+};
+use tracewright_frames::{FRAME, Framing, nexus_port};
 use tracewright_protocols::TraceForm;
 use tracewright_protocols::registry::AnyProtocol;
 
@@ -30,6 +32,8 @@ pub struct Description {
     pub skip: u64,
     /// The words in which the bytes are reversed.
     pub swap: Option<Swap>,
+    /// Where messages begin.
+    pub messages_at: Option<MessagesAt>,
     /// The trace units.
     pub units: Vec<Unit>,
     /// The registers: `NAME=VALUE`, or `NAME@ID=VALUE` where units differ.
@@ -43,6 +47,7 @@ impl Description {
     pub fn given(&self) -> Vec<(Remedy, String)> {
         let mut out = Vec::new();
         out.extend(self.swap.map(|swap| (Remedy::Swap, swap.size().to_string())));
+        out.extend(self.messages_at.map(|at| (Remedy::MessagesAt, at.name().to_owned())));
         match self.framing {
             RawFraming::Etb => out.push((Remedy::Framing, "etb".to_owned())),
             RawFraming::Framed(framing) if framing != Framing::Raw => {
@@ -112,6 +117,7 @@ impl Candidate {
             },
             skip: self.skip as u64,
             swap: self.swap,
+            messages_at: self.messages_at,
             ..of_units(found)
         }
     }
@@ -227,6 +233,18 @@ pub fn complete(
             candidates.for_each(|candidate| candidate.swap = Some(swap));
             return Ok(found);
         }
+    }
+    if let Some(at) = messages_at(raw, &head, &capture, given_framing) {
+        raw.selection.messages_at = Some(at);
+        notes.push(format!(
+            "N-Trace messages begin inside bytes, as in what is received from a trace port with \
+             1, 2 or 4 signals ({MESSAGES_AT} {})",
+            at.name()
+        ));
+        let mut found = complete(path, raw, images, align.map(|_| 0), notes)?;
+        let candidates = found.iter_mut().flat_map(|found| &mut found.candidates);
+        candidates.for_each(|candidate| candidate.messages_at = Some(at));
+        return Ok(found);
     }
     let stated = raw.clone();
     let registers = |name: &str| given_register(&stated, name);
@@ -458,6 +476,48 @@ const UNMARKED: usize = 1 << 10;
 
 /// The bytes that are looked at in each order.
 const SWAPPED_HEAD: usize = 1 << 15;
+
+/// Whether messages of N-Trace in `head` begin at any bit. `None` where bytes explain it as well.
+fn messages_at(
+    raw: &RawTrace,
+    head: &[u8],
+    capture: &Capture,
+    framing: Option<Framing>,
+) -> Option<MessagesAt> {
+    let names = || raw.units.iter().filter_map(|unit| AnyProtocol::named(&unit.protocol));
+    if raw.selection.messages_at.is_some()
+        || raw.skip > 0
+        || framing.is_some_and(|framing| framing != Framing::Raw)
+        || names().any(|protocol| protocol != AnyProtocol::Ntrace)
+    {
+        return None;
+    }
+    let head = head.get(..SWAPPED_HEAD).unwrap_or(head);
+    let found = nexus_port::aligned(head);
+    if found.inside < FEWEST_INSIDE || found.others * 10 > found.bytes.len() as u64 {
+        return None;
+    }
+    let registers = |name: &str| given_register(raw, name);
+    let score = |bytes: &[u8], only: Vec<AnyProtocol>| {
+        let core = raw.core.as_deref();
+        let given = Given { core, registers: &registers, framing, only, ..Given::default() };
+        let detection = Detection::of(bytes, capture, &given);
+        detection.best().map_or((0, false), |best| (best.score, best.is_sure()))
+    };
+    let (in_order, _) = score(head, names().collect());
+    if in_order >= IN_ORDER {
+        return None;
+    }
+    let (most, sure) = score(&found.bytes, vec![AnyProtocol::Ntrace]);
+    let nearly_all = found.others * 50 <= found.bytes.len() as u64;
+    let sure = sure || nearly_all && found.inside >= MANY_INSIDE;
+    (sure && most >= in_order + BETTER).then_some(MessagesAt::Bits)
+}
+
+/// The fewest messages that begin inside a byte, where they are taken for such; and those that are
+/// no accident, where nearly all bytes are messages.
+const FEWEST_INSIDE: u64 = 8;
+const MANY_INSIDE: u64 = 64;
 
 /// Completes a description that explains few of the bytes: what the user gives stays. `other`
 /// explains them without it.

@@ -182,6 +182,7 @@ pub(super) fn candidate(
         framing: Framing::Raw,
         words: best.form.words,
         swap: None,
+        messages_at: None,
         skip: best.form.skip,
         sources: vec![source],
         score: best.score,

@@ -28,7 +28,7 @@ mod trial;
 
 use tracewright_base::CoreType;
 use tracewright_base::remedy::{CORE, IMAGE};
-use tracewright_capture::{Capture, Problem, Swap};
+use tracewright_capture::{Capture, MessagesAt, Problem, Swap};
 use tracewright_frames::Framing;
 use tracewright_protocols::etrace::config::{Profile, Version};
 use tracewright_protocols::ntrace::config as ntrace_config;
@@ -201,6 +201,8 @@ pub struct Candidate {
     pub words: bool,
     /// The words in which the bytes were reversed, where that was detected.
     pub swap: Option<Swap>,
+    /// Where messages begin, where that was detected.
+    pub messages_at: Option<MessagesAt>,
     /// The bytes before the first whole frame, record or word.
     pub skip: usize,
     /// The sources by ID.
@@ -599,6 +601,7 @@ fn candidate(link: LinkCandidate, bench: &Bench, given: &Given<'_>, messages: bo
         framing,
         words: false,
         swap: None,
+        messages_at: None,
         skip,
         sources,
         score,

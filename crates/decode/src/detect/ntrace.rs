@@ -77,7 +77,7 @@ impl Plausibility {
     }
 
     fn add(&mut self, packet: &Packet, config: &Config) {
-        if matches!(packet.message, Message::Idle { .. } | Message::Unwritten) {
+        if packet.message.is_between() {
             return;
         }
         self.messages += 1;

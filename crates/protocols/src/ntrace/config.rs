@@ -91,7 +91,11 @@ impl Config {
             parameter.register.read(register).filter(|value| parameter.takes(*value))
         };
         let known = |name: &str| parameter::find(PARAMETERS, name).and_then(&find);
-        let profile = known("profile").and_then(Profile::of_number).unwrap_or_default();
+        let usual = match registers::is_v0(register) {
+            true => Profile::Sifive,
+            false => Profile::default(),
+        };
+        let profile = known("profile").and_then(Profile::of_number).unwrap_or(usual);
         let wide = known("xlen").is_none_or(|xlen| xlen > 32);
         let mut config = Config::of(profile, wide);
         registers::apply(&mut config, register);

@@ -142,7 +142,7 @@ impl Decode<Config, Packet> for Decoder {
         sink: &mut S,
     ) {
         let Spanned { at, len, packet } = p;
-        if matches!(packet.message, Message::Idle { .. } | Message::Unwritten) {
+        if packet.message.is_between() {
             return;
         }
         if self.phase == Phase::Fresh {
@@ -353,6 +353,7 @@ impl Decoder {
             Message::Watchpoint { hits } => sink.element(at, Element::Events(hits as u8)),
             Message::Idle { .. }
             | Message::Unwritten
+            | Message::Calibration { .. }
             | Message::ResourceFull { .. }
             | Message::RepeatBranch { .. }
             | Message::RepeatInstruction { .. }

@@ -97,6 +97,11 @@ impl Demux {
                     taken += 1;
                     continue;
                 }
+                Span::Calibration(len) => {
+                    self.skip_over(place, len, None, out);
+                    taken += len;
+                    continue;
+                }
                 Span::Whole(len) => len,
                 Span::Bad(len, fault) => {
                     self.skip_over(place, len, Some(fault), out);

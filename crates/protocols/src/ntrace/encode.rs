@@ -34,6 +34,8 @@ pub struct Encoder {
     qualifier: Qualifier,
     owner: Owner,
     end: u8,
+    triggers: bool,
+    inputs: u32,
     /// The last block did not pass the filters.
     filtered: bool,
     /// Steps, or triggers, have switched tracing off.
@@ -64,6 +66,8 @@ impl Encode<Config, Packet> for Encoder {
             qualifier,
             owner: Owner { level: 3, context: None },
             end: settings.end,
+            triggers: settings.triggers,
+            inputs: settings.inputs,
             filtered: false,
             off: false,
         }
@@ -156,6 +160,10 @@ impl Encoder {
     }
 
     fn other(&mut self, step: &Step, config: &Config, out: &mut impl Extend<Packet>) {
+        // Software switches tracing, too.
+        if matches!(step, Step::Trigger | Step::Events(_)) && !self.triggers {
+            return;
+        }
         let gathers = self.port.is_some();
         if let Some(mut port) = self.port.take() {
             port.step(step, &mut |cycle| self.cycle(cycle, config, out));
@@ -170,12 +178,25 @@ impl Encoder {
                 self.owner.level = context.el.unwrap_or(self.owner.level);
                 self.owner.context = context.context_id.or(self.owner.context);
             }
-            Step::Events(events) if events != 0 => self.flow.mark(sync::EXTERNAL),
+            Step::Events(events) => self.inputs(events, config, out),
             Step::SoftwareWrite(ref write) => self.software(write, config, out),
             Step::Overflow => self.flow.lose(config, out),
             Step::Cycles(cycles) => self.flow.advance(cycles.into()),
             _ if gathers => {}
             _ => self.direct(step, config, out),
+        }
+    }
+
+    /// Takes signals of the external trigger inputs. (Trace Control Interface, "External Trace
+    /// Triggers")
+    fn inputs(&mut self, events: u8, config: &Config, out: &mut impl Extend<Packet>) {
+        for n in (0..8).filter(|n| events >> n & 1 != 0) {
+            match self.inputs >> (4 * n) & 0xf {
+                2 => self.off = false,
+                3 => self.direct(&Step::Off, config, out),
+                4 => self.flow.mark(sync::EXTERNAL),
+                _ => {}
+            }
         }
     }
 

@@ -10,6 +10,7 @@ pub(super) mod quick;
 use core::fmt;
 
 use tracewright_base::{Fault, Parse, Wire};
+use tracewright_frames::nexus_port::CALIBRATION;
 
 use super::config::Config;
 use super::names;
@@ -72,6 +73,8 @@ impl PacketKinds for Packet {
 pub enum Span {
     /// A byte between messages: MSEO 11, or 00 in memory that was not written.
     Between,
+    /// A calibration pattern: the number of its bytes.
+    Calibration(usize),
     /// The number of bytes up to MSEO 11.
     Whole(usize),
     /// The message continues after the bytes.
@@ -88,6 +91,11 @@ impl Span {
             None => return Span::Partial,
             Some(0) => return Span::Between,
             Some(&byte) if mseo(byte) == END_OF_MESSAGE => return Span::Between,
+            Some(&byte) if mseo(byte) == RESERVED => {
+                if let Some((_, len)) = Message::calibration(bytes) {
+                    return Span::Calibration(len);
+                }
+            }
             Some(_) => {}
         }
         let window = bytes.get(..MAX_LEN).unwrap_or(bytes);
@@ -107,12 +115,18 @@ impl Span {
     }
 }
 
+/// A calibration pattern by its number: the ports that have it, and its bytes.
+fn calibration(pattern: u8) -> (&'static str, &'static [u8]) {
+    CALIBRATION.get(usize::from(pattern)).copied().unwrap_or_default()
+}
+
 impl Wire<Config> for Packet {
     fn parse(bytes: &[u8], config: &Config) -> Parse<Self> {
         match Span::of(bytes) {
             Span::Partial => Parse::Partial,
             Span::Bad(len, fault) => Parse::Bad(len, fault),
             Span::Between => Parse::Packet(Packet::between(bytes), 1),
+            Span::Calibration(len) => Parse::Packet(Packet::between(bytes), len),
             Span::Whole(len) => {
                 let message = bytes.get(..len).unwrap_or_default();
                 match Packet::read(message, config) {
@@ -127,6 +141,7 @@ impl Wire<Config> for Packet {
         match self.message {
             Message::Idle { byte } => out.extend([byte]),
             Message::Unwritten => out.extend([0]),
+            Message::Calibration { pattern } => out.extend(calibration(pattern).1.iter().copied()),
             Message::Opaque(raw) => out.extend(raw.bytes().iter().copied()),
             message => {
                 let mut writer = Writer::new(config);
@@ -147,8 +162,11 @@ impl Packet {
         Packet { source, message, time }
     }
 
-    /// A byte between messages.
+    /// A byte between messages, or a calibration pattern.
     fn between(bytes: &[u8]) -> Packet {
+        if let Some((message, _)) = Message::calibration(bytes) {
+            return message.into();
+        }
         match bytes.first() {
             Some(&byte) if byte != 0 => Message::Idle { byte }.into(),
             _ => Message::Unwritten.into(),
@@ -199,6 +217,9 @@ impl fmt::Display for Packet {
             Message::Idle { byte: 0xff } => f.write_str("idle"),
             Message::Idle { byte } => write!(f, "idle 0x{byte:02x}"),
             Message::Unwritten => f.write_str("unwritten"),
+            Message::Calibration { pattern } => {
+                write!(f, "calibration pattern ({})", calibration(pattern).0)
+            }
             Message::Opaque(raw) => {
                 let name = match raw.tcode() {
                     // Which vendor's it is is not known.

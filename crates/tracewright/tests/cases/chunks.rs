@@ -10,6 +10,7 @@ use tracewright::decode::{
 use tracewright::frames::{Framing, Numbering};
 use tracewright::opencsd;
 use tracewright::views::instructions::{Expand, Pcs, Text};
+use tracewright::views::range_limit::RangeLimit;
 use tracewright::views::sinks::{Checksum, Coverage, Edges};
 use tracewright::views::{Stats, json, text};
 
@@ -154,9 +155,11 @@ fn views(capture: &Capture, plan: &Plan, options: &Options, jobs: &Jobs) -> ([Ve
     })
     .expect("bytes in memory can be read");
     assert_eq!(all, sums, "steps");
-    // A listener without packets: packets are counted many at a time, and not listed.
+    // A listener without packets: packets are counted many at a time, and not listed. It has few
+    // ranges for each byte.
     let what = text::Shown { packets: false, bytes: true, elements: true, ..Default::default() };
-    let listing = text::Listing::new(Vec::new(), sources(), Some(len), what);
+    let limit = RangeLimit::of(plan.sources.len(), 8, 2);
+    let listing = text::Listing::new(Vec::new(), sources(), Some(len), what).with_limit(limit);
     let mut view = (listing, Merging(Tally::default()));
     let mut tally = Tally::default();
     let mut quiet_session = session(Numbering::Capture);

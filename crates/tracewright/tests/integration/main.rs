@@ -13,6 +13,7 @@ mod external;
 mod facade;
 mod files;
 mod generated;
+mod listed_ranges;
 mod listeners;
 mod perf;
 mod perf_processes;

@@ -252,6 +252,8 @@ const EFFECTS: &[(&str, &str, Names<'static>)] = &[
     ("trTsControl", "32768", &[]),
     ("trTeInstFilters", "0", &[("trTeFilter0Control", "3"), ("trTeFilter0MatchInst", "1")]),
     ("trTeContext", "1", &[]),
+    ("trTeInstTrigEnable", "0", &[]),
+    ("trTeTrigExtInControl", "35", &[]),
     ("trTeInstStallEna", "1", &[("fifo", "128"), ("fifo-drain", "16")]),
     ("trTeInstSyncMode", "1", &[("trTeInstSyncMax", "1")]),
     ("trTeInstSyncMode", "2", &[("trTeInstSyncMax", "1")]),
@@ -294,7 +296,8 @@ fn settings_have_effects() {
         let run = run(seed, 60, 3000, mix);
         // A timestamp ends a block of the ingress port.
         let time = |n: u64| n.is_multiple_of(50).then_some(Step::Timestamp(1000 + 3 * n));
-        let timed = |(n, step): (u64, &Step)| time(n).into_iter().chain([*step]);
+        let event = |n: u64| n.is_multiple_of(700).then_some(Step::Events(1 << (n / 700 % 2)));
+        let timed = |(n, step): (u64, &Step)| time(n).into_iter().chain(event(n)).chain([*step]);
         let steps: Vec<Step> = (0..).zip(&run.steps).flat_map(timed).collect();
         let bytes = |names: Names<'_>| {
             let (config, settings) = unit(&[&[("mode", "htm"), ("xlen", "64")], names].concat());

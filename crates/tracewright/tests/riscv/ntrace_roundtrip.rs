@@ -220,3 +220,33 @@ fn filters() {
         assert!(got.addresses == wanted, "seed {seed} {options:?}");
     }
 }
+
+/// External triggers switch tracing off (input 0) and on (input 1).
+#[test]
+fn external_triggers() {
+    let mut left_out = 0;
+    for seed in 0..short_or_long(40, 400) {
+        let mut random = Random::new(seed);
+        let mix = Mix { astray: 0, ..random_mix(&mut random) };
+        let run = program::run(seed, 40 + random.below(200) as usize, 2000, mix);
+        let mut options = options(&mut random, if mix.rv64 { 64 } else { 32 });
+        options.push(("trTeTrigExtInControl", 0x23.to_string()));
+        let (mut steps, mut wanted, mut on) = (Vec::new(), Vec::new(), true);
+        for step in &run.steps {
+            if let Step::Retired(retired) = step {
+                if random.one_in(30) {
+                    on = random.one_in(2);
+                    steps.push(Step::Events(if on { 0b10 } else { 0b1 }));
+                }
+                wanted.extend(on.then_some(retired.address));
+            }
+            steps.push(*step);
+        }
+        let (config, settings) = unit(&named(&options));
+        let got = Run::of(&encode(&steps, &config, &settings).1, &config, &run.image, false);
+        assert!(got.odd().is_empty(), "seed {seed} {options:?}: {:?}", got.odd());
+        assert!(got.addresses == wanted, "seed {seed} {options:?}");
+        left_out += run.pcs.len() - wanted.len();
+    }
+    assert!(left_out > 1000, "{left_out}");
+}

@@ -3,6 +3,7 @@
 use tracewright_base::Field;
 
 use super::component::Component;
+use super::encoder_v0::{self, EncoderV0};
 use super::filter::EncoderFilter;
 use super::{encoder_lint, explain, lint, program, registers, sequence};
 use crate::finding::Finding;
@@ -17,10 +18,13 @@ use crate::verdict::Filter;
 pub const GROUP: Group = Group { names, named, identified };
 
 fn names() -> Vec<&'static str> {
-    Component::ALL.iter().map(|component| component.prefix()).collect()
+    Component::ALL.iter().map(|component| component.prefix()).chain([encoder_v0::NAME]).collect()
 }
 
 fn named(name: &str) -> Option<Box<dyn Unit>> {
+    if name.eq_ignore_ascii_case(encoder_v0::NAME) {
+        return Some(Box::new(EncoderV0));
+    }
     let mut all = Component::ALL.iter();
     let component = all.find(|component| component.prefix().eq_ignore_ascii_case(name))?;
     Some(Box::new(*component))
@@ -31,8 +35,11 @@ fn identified(values: &Values) -> Option<Box<dyn Unit>> {
     let mut all = Component::ALL.iter();
     let component = all.find(|component| {
         ["Control", "Impl"].iter().any(|name| component.value(values, name).is_some())
-    })?;
-    Some(Box::new(*component))
+    });
+    match component {
+        Some(component) => Some(Box::new(*component)),
+        None => Some(Box::new(EncoderV0::identified(values)?)),
+    }
 }
 
 impl Unit for Component {

@@ -4,10 +4,12 @@
 //! | module | contents |
 //! |---|---|
 //! | [`registers`] | the registers of each component |
+//! | [`registers_v0`] | those of SiFive's encoder before them |
 //! | `component` | which registers each component has |
 //! | `component_unit` | each component as a unit |
 
 pub mod registers;
+pub mod registers_v0;
 
 #[cfg(feature = "std")]
 pub mod component;
@@ -15,6 +17,8 @@ pub mod component;
 pub mod component_unit;
 #[cfg(feature = "std")]
 mod encoder_lint;
+#[cfg(feature = "std")]
+mod encoder_v0;
 #[cfg(feature = "std")]
 mod explain;
 #[cfg(feature = "std")]

@@ -11,6 +11,7 @@ use crate::interpretation::Made;
 use crate::lister::{Form, LineOrigin, ListedPacket, Lister, Lists};
 use crate::loop_turns::LoopTurns;
 use crate::ports::Line;
+use crate::range_limit;
 use crate::render_cache::RenderCache;
 use crate::sources::Source;
 use crate::stats::Stats;
@@ -129,6 +130,10 @@ impl Form for Objects {
     fn link_trigger(&mut self, at: u64, value: u8, out: &mut String) {
         let o = Object::new(out).text("type", "event").number("offset", at);
         o.text("kind", "trigger").number("value", value.into()).line();
+    }
+
+    fn unlisted(&mut self, to: LineOrigin<'_>, out: &mut String) {
+        self.begin("element", to, out).text("kind", range_limit::KIND).line();
     }
 
     fn text(&mut self, to: LineOrigin<'_>, line: &Line, out: &mut String) {

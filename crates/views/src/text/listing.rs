@@ -11,6 +11,7 @@ use crate::digits::{ShortText, decimal};
 use crate::lister::{Form, LineOrigin, ListedPacket, Lister, Lists};
 use crate::loop_turns::{KIND, LoopTurns};
 use crate::ports::Line;
+use crate::range_limit;
 use crate::range_tails::RangeTails;
 use crate::render_cache::RenderCache;
 use crate::sources::Source;
@@ -205,6 +206,13 @@ impl Form for Columns {
         self.begin(to, out);
         let start = out.len();
         let _ = write!(out, "{KIND:<10} {turns}");
+        self.end(Tone::Lost, start, out);
+    }
+
+    fn unlisted(&mut self, to: LineOrigin<'_>, out: &mut String) {
+        self.begin(to, out);
+        let start = out.len();
+        let _ = write!(out, "{:<10} {}", range_limit::KIND, range_limit::TEXT);
         self.end(Tone::Lost, start, out);
     }
 

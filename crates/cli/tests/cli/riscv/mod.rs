@@ -1,6 +1,7 @@
 //! RISC-V: custom opcodes, harts, parameters and logs.
 
 mod opcodes;
+mod port;
 mod units;
 
 use crate::common::Output;

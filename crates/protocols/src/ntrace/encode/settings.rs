@@ -50,6 +50,12 @@ pub struct Settings {
     pub filters: Vec<Filter>,
     /// Comparators, by number.
     pub comparators: Vec<Comparator>,
+    /// Notifications of the processor's triggers, and external triggers, have effects.
+    /// (`trTeInstTrigEnable`)
+    pub triggers: bool,
+    /// Actions of the external trigger inputs, 4 bits of each: 2 trace on, 3 trace off, 4
+    /// notification. (`trTeTrigExtInControl`)
+    pub inputs: u32,
     /// The FIFO before the transport.
     pub fifo: FifoSettings,
 }
@@ -140,10 +146,15 @@ impl Settings {
             retires: 1,
             filters: Vec::new(),
             comparators: Vec::new(),
+            triggers: true,
+            inputs: NOTIFY_ALL,
             fifo: FifoSettings::default(),
         }
     }
 }
+
+/// Each external trigger input notifies.
+const NOTIFY_ALL: u32 = 0x4444_4444;
 
 /// Half-words that fill I-CNT, of 22 bits, with room for one more block.
 pub const COUNT_LIMIT: u32 = (1 << 22) - (1 << 16);

@@ -8,10 +8,18 @@ use crate::trace_fifo::FifoSettings;
 use crate::trace_unit::{Encodes, Setting};
 
 /// The settings without those of filters.
-const OWN: [Setting; 24] = [
+const OWN: [Setting; 26] = [
     Setting::new("trTsControl", "timestamp control; bit 15: messages have timestamps"),
     Setting::new("trTeInstFilters", "bit n: filter n selects; absent: all enabled filters"),
     Setting::new("trTeContext", "1: context and privilege are traced"),
+    Setting::new(
+        "trTeInstTrigEnable",
+        "0: triggers have no effect, but for `on` and `off` in a log; also bit 11 of trTeControl",
+    ),
+    Setting::new(
+        "trTeTrigExtInControl",
+        "actions of the external trigger inputs, 4 bits of each: 2 trace on, 3 trace off, 4 notification (default)",
+    ),
     Setting::new("trTeInstStallEna", "1: the processor waits while the FIFO is full"),
     Setting::new(
         "trTeInstSyncMode",
@@ -92,6 +100,9 @@ impl Encodes for Ntrace {
             setting(name).or_else(|| Some(register? >> low & ((1 << bits) - 1)))
         };
         let on = |value: Option<u64>, usual: bool| value.map_or(usual, |value| value != 0);
+        settings.triggers = on(field("trTeInstTrigEnable", control, 11, 1), settings.triggers);
+        settings.inputs =
+            setting("trTeTrigExtInControl").map_or(settings.inputs, |actions| actions as u32);
         settings.context = on(field("trTeContext", control, 9, 1), settings.context);
         settings.timestamps = on(field("trTsEnable", setting("trTsControl"), 15, 1), false);
         let mode = field("trTeInstSyncMode", control, 16, 2).unwrap_or(0);

@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use tracewright_frames::nexus_port::CALIBRATION;
+
 use super::MAX_LEN;
 use super::fields::Fields;
 use crate::kind::packet_kinds;
@@ -19,6 +21,11 @@ pub enum Message {
     },
     /// A byte 00 where a message begins: memory of the sink that was not written.
     Unwritten,
+    /// The pattern with which a trace port (PIB) calibrates a receiver, in place of the trace.
+    Calibration {
+        /// Its number in [`CALIBRATION`].
+        pattern: u8,
+    },
     /// TCODE 2: the privilege and the context.
     Ownership {
         /// PROCESS.
@@ -216,7 +223,7 @@ pub enum Message {
 
 packet_kinds!(
     Message:
-    Idle, Unwritten, Ownership, DirectBranch, IndirectBranch, Error, ProgTraceSync,
+    Idle, Unwritten, Calibration, Ownership, DirectBranch, IndirectBranch, Error, ProgTraceSync,
     DirectBranchSync, IndirectBranchSync, ResourceFull, IndirectBranchHist, IndirectBranchHistSync,
     RepeatBranch, RepeatInstruction, RepeatInstructionSync, ProgTraceCorrelation, DataAcquisition,
     AuxAccessWrite, InCircuitTrace, InCircuitTraceSync, PredictedBranches, CachedTarget,
@@ -261,10 +268,23 @@ impl Message {
         })
     }
 
+    /// Whether it is bytes between messages: nothing of an encoder.
+    pub const fn is_between(&self) -> bool {
+        matches!(self, Message::Idle { .. } | Message::Unwritten | Message::Calibration { .. })
+    }
+
+    /// The calibration pattern that begins at the first of `bytes`, and its length. `None` where
+    /// they are none, or its beginning only.
+    pub(super) fn calibration(bytes: &[u8]) -> Option<(Message, usize)> {
+        let n = CALIBRATION.iter().position(|(_, pattern)| bytes.starts_with(pattern))?;
+        let (_, pattern) = CALIBRATION.get(n)?;
+        Some((Message::Calibration { pattern: n as u8 }, pattern.len()))
+    }
+
     /// TCODE; 0 for bytes between messages.
     pub const fn tcode(&self) -> u8 {
         match self {
-            Message::Idle { .. } | Message::Unwritten => 0,
+            Message::Idle { .. } | Message::Unwritten | Message::Calibration { .. } => 0,
             Message::Ownership { .. } => 2,
             Message::DirectBranch { .. } => 3,
             Message::IndirectBranch { .. } => 4,
