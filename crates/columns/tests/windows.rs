@@ -3,6 +3,7 @@
 
 mod common;
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use tracewright::analysis::stacks::{Begin, Ending, Position, Time, Visitor};
@@ -474,6 +475,20 @@ fn calls_and_functions_sum_up() {
     assert!(compared > 1000 && timed > 0, "{compared} {timed}");
 }
 
+/// Threads without an identifier are called as their sources, of one buffer or of several.
+#[test]
+fn calls_of_several_sources() {
+    for name in ["TC2", "pauth_lr"] {
+        let path = format!("conformance/arm/snapshots/{name}");
+        let Some(path) = tracewright_testing::shared(&path) else { return };
+        let trace = open(&path).expect("a capture");
+        let calls = rows("calls", &trace, &Query::default(), None);
+        let threads: BTreeSet<&str> = calls.iter().map(|row| row["thread"].as_str()).collect();
+        let names: Vec<&str> = trace.sources().iter().map(|source| source.name.as_str()).collect();
+        assert!(threads.len() > 2 && threads.iter().all(|own| names.contains(own)), "{threads:?}");
+    }
+}
+
 /// Sources of several buffers may have the same name, as those of a recording of perf have.
 #[test]
 fn tables_of_several_buffers() {
@@ -482,7 +497,7 @@ fn tables_of_several_buffers() {
     };
     let trace = tracewright::open(path).expect("a capture").partial();
     let names: Vec<&str> = trace.sources().iter().map(|source| source.name.as_str()).collect();
-    let different: std::collections::BTreeSet<&str> = names.iter().copied().collect();
+    let different: BTreeSet<&str> = names.iter().copied().collect();
     assert!(different.len() < names.len(), "{names:?}");
     for table in tables().iter().filter(|table| table.is_decoded()) {
         let all = rows(table.name(), &trace, &all_columns(table.name()), None);
