@@ -135,6 +135,11 @@ fn decoded(name: &str, trace: &Trace, query: &Query, index: Option<&Index>) -> u
     tally.expect("rows").sources.iter().map(|counts| counts.bytes()).sum()
 }
 
+/// The trace, of which three threads decode small parts.
+fn on_threads(trace: &Trace) -> Trace {
+    trace.clone().with_jobs(Jobs { count: 3, step: 16, chunk: 64..=4096, output: 1 << 10 })
+}
+
 /// With an index, code and sources select the same rows.
 #[test]
 fn an_index_does_not_change_what_code_selects() {
@@ -159,14 +164,64 @@ fn an_index_does_not_change_what_code_selects() {
         for source in trace.sources() {
             queries.push(Query { sources: vec![source.name.clone()], ..Query::default() });
         }
+        let threads = on_threads(&trace);
         for (name, query) in ["ranges", "instructions"]
             .iter()
             .flat_map(|name| queries.iter().map(move |query| (*name, query)))
         {
-            let own = rows(name, &trace, query, Some(&index));
-            assert!(own == rows(name, &trace, query, None), "{} {query:?}", path.display());
+            let want = rows(name, &trace, query, None);
+            for trace in [&trace, &threads] {
+                let own = rows(name, trace, query, Some(&index));
+                assert!(own == want, "{} {query:?}", path.display());
+            }
         }
     }
+}
+
+/// Selected ranges are the same whether a function, which is made by another way, is among their
+/// columns or not.
+#[test]
+fn selected_ranges_with_and_without_functions() {
+    let mut random = Random::new(57);
+    let own = ["buffer", "source", "element", "offset", "time", "instruction", "address", "times"];
+    let columns =
+        |more: &[&str]| Some([&own[..], more].concat().iter().map(|n| (*n).to_owned()).collect());
+    let mut compared = 0;
+    for path in captures().iter().step_by(short_or_long(2, 1)) {
+        let Some(trace) = open(path) else { continue };
+        let index = index(&trace);
+        let threads = on_threads(&trace);
+        let all = rows("ranges", &trace, &Query::default(), None);
+        if all.is_empty() {
+            continue;
+        }
+        let mut any = |key: &str| {
+            all[random.index(all.len())].get(key).map_or(0, |text| text.parse().expect("a number"))
+        };
+        let mut queries = Vec::new();
+        for by in ["element", "offset", "time", "instruction"] {
+            let (a, b) = (any(by), any(by));
+            queries.push(window(by, a.min(b)..a.max(b) + 1));
+        }
+        let (address, offset) = (any("address"), any("offset"));
+        let addresses = vec![Range { start: address, end: address + 8 }];
+        queries.push(Query { addresses: addresses.clone(), ..Query::default() });
+        queries.push(Query { addresses, limit: Some(2), ..window("offset", offset / 2..u64::MAX) });
+        queries.push(Query { sources: vec![trace.sources()[0].name.clone()], ..Query::default() });
+        for query in queries {
+            let with = Query { columns: columns(&["function"]), ..query.clone() };
+            let mut want = rows("ranges", &trace, &with, None);
+            want.iter_mut().for_each(|row| drop(row.remove("function")));
+            let query = Query { columns: columns(&[]), ..query };
+            for (trace, index) in [(&trace, None), (&trace, Some(&index)), (&threads, Some(&index))]
+            {
+                let own = rows("ranges", trace, &query, index);
+                assert!(own == want, "{} {query:?} {}", path.display(), index.is_some());
+            }
+            compared += want.len();
+        }
+    }
+    assert!(compared > 1000, "{compared}");
 }
 
 /// With an index, what has none of the selected code, or of the selected source, is not decoded.
@@ -193,6 +248,14 @@ fn an_index_leaves_out_what_has_not_the_code() {
             assert!(decoded(name, &trace, &query, None) > 0);
         }
     }
+    // What the end of the trace makes certain has offsets before the window.
+    let bytes = trace.capture().buffers[0].len();
+    let query = window("offset", bytes / 10..bytes / 5);
+    let columns = Some(vec!["element".to_owned()]);
+    let query = Query { columns, ..query };
+    let own = rows("gaps", &trace, &query, Some(&index));
+    assert_eq!(own, rows("gaps", &trace, &query, None));
+    assert!(decoded("gaps", &trace, &query, Some(&index)) < bytes / 5);
 }
 
 /// Packets between cuts are those of the whole, and the functions of the parts have as many
@@ -257,8 +320,10 @@ fn ranges_with_and_without_functions() {
                 row.retain(|name, _| without.contains(name));
             }
             for jobs in [1, 3] {
-                let jobs = Jobs { count: jobs, step: 16, chunk: 64..=4096, output: 1 << 10 };
-                let trace = trace.clone().with_jobs(jobs);
+                let trace = match jobs {
+                    1 => trace.clone(),
+                    _ => on_threads(&trace),
+                };
                 let own = rows("ranges", &trace, &of(&without), None);
                 assert!(own == want, "{} {batch}", path.display());
             }
@@ -473,6 +538,20 @@ fn calls_and_functions_sum_up() {
         compared += calls.len();
     }
     assert!(compared > 1000 && timed > 0, "{compared} {timed}");
+}
+
+/// The end of a trace without bytes is in a window from 0 on.
+#[test]
+fn a_window_of_an_empty_buffer() {
+    let mut capture = open(&captures()[4]).expect("a capture").capture().clone();
+    for buffer in &mut capture.buffers {
+        let (name, format) = (buffer.name.clone(), buffer.format.clone());
+        *buffer = tracewright::capture::Buffer::new(name, format, Vec::new());
+    }
+    let trace = Trace::new(capture).partial();
+    let (index, query) = (index(&trace), window("offset", 0..u64::MAX));
+    let own = rows("elements", &trace, &query, Some(&index));
+    assert!(!own.is_empty() && own == rows("elements", &trace, &query, None));
 }
 
 /// Threads without an identifier are called as their sources, of one buffer or of several.
