@@ -21,13 +21,28 @@ def _beside() -> list[pathlib.Path]:
     return [pathlib.Path(given)] if given else [ROOT / "../shared", ROOT / "../../shared"]
 
 
+def _captures(root: pathlib.Path) -> list[pathlib.Path]:
+    """The captures in a folder whose sources can be decoded, and whose trace is small."""
+    described = ("snapshot.ini", "capture.toml")
+    files = sorted(p for p in root.rglob("*") if p.name in described or p.suffix == ".data")
+    found = []
+    for path in (p.parent if p.name in described else p for p in files):
+        try:
+            opened = tw.open(path, partial=True)
+        except tw.TracewrightError:
+            continue
+        if opened.sources and sum(buffer.bytes or 0 for buffer in opened.buffers) < 1 << 18:
+            found.append(path)
+    return found
+
+
 def _small() -> list[pathlib.Path]:
     """The captures of the repository, and one with symbols and source lines; with
-    TRACEWRIGHT_TIMES also those beside it whose files are small."""
+    TRACEWRIGHT_TIMES also the small ones beside it."""
     found = [*CAPTURES, ROOT / "crates/columns/tests/example"]
     for root in _beside() if os.environ.get("TRACEWRIGHT_TIMES") else []:
-        folders = sorted((root / "conformance/arm/snapshots").glob("*/"))
-        found += [f for f in folders if sum(p.stat().st_size for p in f.iterdir()) < 1 << 18]
+        for folder in ("captures", "conformance", "findings/repro"):
+            found += _captures(root / folder)
     return found
 
 

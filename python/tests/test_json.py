@@ -94,7 +94,7 @@ OWN = {
 
 def lines(verb: str, path: pathlib.Path, *options: object) -> list[Line]:
     """The lines of a verb; none where there is no code, or no file of a program."""
-    refused = "no instructions|no ELF file|of samples"
+    refused = "no instructions|no ELF file|of samples|nothing was captured"
     output = command(verb, "--format", "json", *options, path, refused=refused)
     return [json.loads(line) for line in output.splitlines()]
 
@@ -104,15 +104,19 @@ def of_type(all_: Iterable[Line], *types: str) -> list[Line]:
 
 
 def placed(path: pathlib.Path, trace: tw.Trace, verb: str, *options: object) -> list[Line]:
-    """The lines of elements and packets, each with its buffer and what is before it."""
+    """The lines of elements and packets, each with its buffer and what is before it, in the order
+    of the numbers of buffers: those of perf are listed in the order of their times."""
     names = [buffer.name for buffer in trace.buffers]
     found, buffer = [], -1
+    seen: Counter[str] = Counter()
     elements = instructions = 0
     times: dict[str, int] = {}
     contexts: dict[str, Row] = {}
     for line in lines(verb, path, *options)[1:]:
         if line["type"] == "buffer":
-            buffer = names.index(line["name"], buffer + 1)
+            own = [number for number, name in enumerate(names) if name == line["name"]]
+            buffer = own[seen[line["name"]]]
+            seen[line["name"]] += 1
             elements = instructions = 0
             times, contexts = {}, {}
         if line["type"] not in ("element", "packet", "instruction"):
@@ -135,7 +139,7 @@ def placed(path: pathlib.Path, trace: tw.Trace, verb: str, *options: object) -> 
         elif line["type"] == "element":
             elements += 1
             instructions += line.get("instructions", 0) if kind == "range" else 0
-    return found
+    return sorted(found, key=lambda line: line["place"][0])
 
 
 def mapped(line: Line, columns: set[str], own: dict[str, str]) -> Row:
@@ -229,7 +233,8 @@ def opened(path: pathlib.Path) -> tw.Trace:
 def test_elements(path: pathlib.Path, opened: tw.Trace) -> None:
     listed = placed(path, opened, "decode", "--single")
     listed = [line for line in listed if line["kind"] != "loop-turns"]
-    assert listed
+    if not listed:
+        pytest.skip("nothing was captured")
     for name, (kinds, own) in TABLES.items():
         columns = set(all_columns(name))
         of_kind = [line for line in listed if kinds is None or line["kind"] in kinds]
@@ -239,6 +244,8 @@ def test_elements(path: pathlib.Path, opened: tw.Trace) -> None:
 
 def test_packets_and_instructions(path: pathlib.Path, opened: tw.Trace) -> None:
     listed = placed(path, opened, "packets")
+    if not listed:
+        pytest.skip("nothing was captured")
     found = rows(opened, "packets")
     assert len(found) == len(listed)
     for row, line in zip(found, listed):
@@ -248,7 +255,7 @@ def test_packets_and_instructions(path: pathlib.Path, opened: tw.Trace) -> None:
             # A packet of an STM consists of halves of bytes: a digit for each.
             assert row.text == line["text"]
             assert row.bytes.hex() == line["bytes"] or row.size == len(line["bytes"])
-    listed = of_type(lines("instructions", path), "instruction")
+    listed = of_type(placed(path, opened, "instructions"), "instruction")
     found = without_turns(rows(opened, "instructions"))
     assert len(found) == len(listed)
     columns = {*("source", "offset", "address", "isa", "opcode", "text", "function", "taken"), "passed", "cycles"}

@@ -39,6 +39,8 @@ def test_errors(trace: tw.Trace, tmp_path: pathlib.Path) -> None:
         trace.table("range")
     with pytest.raises(tw.TableError, match="no column"):
         trace.table("ranges", columns=["nothing"])
+    with pytest.raises(OSError, match="nothing/own.csv: "):
+        trace.calls().write(tmp_path / "nothing/own.csv")
     with pytest.raises(tw.QueryError):
         trace.find("nothing of this kind")
     with pytest.raises(tw.QueryError, match="counts"):
@@ -237,6 +239,16 @@ def test_notebook(trace: tw.Trace) -> None:
     assert "<html" in raw.report().html
     files = {file.name: file.read_bytes() for file in capture("etmv4").iterdir()}
     assert "<html" in tw.from_bytes(files).report().html
+
+
+def test_representations(trace: tw.Trace, tmp_path: pathlib.Path) -> None:
+    own = tw.demo()
+    first = next(iter(own.elements()))
+    index = own.index(tmp_path / "own.twx")
+    all_ = [own, first, index, own.calls(), own.profile(), own.coverage(), own.report()]
+    for value in [*all_, tw.Profile(), own.sources[0], own.buffers[0], index.find("any")[0]]:
+        text = repr(value)
+        assert " object at " not in text and "\n" not in text and len(text) < 400, text
 
 
 def test_names_are_escaped() -> None:

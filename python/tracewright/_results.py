@@ -43,6 +43,9 @@ class Index:
         """The number of segments of all buffers."""
         return len(self._inner)
 
+    def __repr__(self) -> str:
+        return f"<Index of {len(self)} segments>"
+
     def find(self, query: str) -> list[Found]:
         """As `Trace.find`."""
         return self._trace.find(query)
@@ -82,6 +85,9 @@ class Profile:
         """Number of executed instructions."""
         return 0 if self._inner is None else self._inner.instructions
 
+    def __repr__(self) -> str:
+        return f"<Profile of {self.instructions} instructions>"
+
     def __iadd__(self, other: Profile) -> Profile:
         if other._inner is None:
             return self
@@ -112,6 +118,9 @@ class Coverage:
     def __init__(self, inner: _tracewright.Coverage, trace: Trace) -> None:
         self._inner = inner
         self._trace = trace
+
+    def __repr__(self) -> str:
+        return f"<Coverage of {len(self.files)} files>"
 
     @property
     def files(self) -> list[str]:
@@ -145,6 +154,9 @@ class Report:
     def __init__(self, page: str) -> None:
         self.html = page
         """The page."""
+
+    def __repr__(self) -> str:
+        return f"<Report of {len(self.html)} characters>"
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Writes the page to a file."""

@@ -152,7 +152,11 @@ class Table:
 
         Raises `ValueError` for another end, and `OSError` where the file cannot be written.
         """
-        return self._inner.write(os.fspath(path))
+        name = os.fspath(path)
+        try:
+            return self._inner.write(name)
+        except OSError as error:
+            raise OSError(f"{name}: {error}") from None
 
     def __reduce__(self) -> Any:
         return Table, (self._trace, *self._made)

@@ -1,25 +1,23 @@
 //! Decodes a buffer, or the part of it that an index makes accessible, for a listener.
 
-use std::io;
+use std::io::{self, Read};
 use std::ops::Range;
 
 use tracewright::base::{self as base, Context, Element};
+use tracewright::capture::Buffer;
 use tracewright::decode::{
-    Event, Fork, Listener, Merge, Merging, Plan, Session, Tally, input, parallel,
+    Checkpoint, Event, Fork, Jobs, Listener, Merge, Merging, Plan, Session, Tally, input, parallel,
 };
 use tracewright::index::build::{fill, from};
-use tracewright::index::{Index, IndexedBuffer, Position, Segment, Window};
+use tracewright::index::{Index, IndexedBuffer, Position, Window};
 use tracewright::{DecodeError, Trace};
 
-use crate::query::{Query, TableError};
+use crate::query::{Query, Stop, TableError};
 
-/// Bytes that are decoded at a time. An index makes windows of the same steps.
-const STEP: u64 = 1 << 12;
+/// Bytes that are decoded at a time before a part.
+const STEP: usize = 1 << 12;
 /// Blocks of code that each source may have in the segments of a window.
 const BLOCKS: usize = 1 << 14;
-/// Output of this many bytes is passed on.
-const OUTPUT: usize = 1 << 20;
-
 /// Segments between two runs that are decoded, as it takes as long to begin anew.
 const BETWEEN: usize = 4;
 
@@ -57,6 +55,12 @@ impl Code {
     fn is_all(&self) -> bool {
         self.ranges.is_none() && self.sources.is_none()
     }
+
+    /// The addresses that are selected of a source of the buffer; `None` for all.
+    pub(crate) fn of(&self, source: usize) -> Option<&[Range<u64>]> {
+        let sources = self.sources.as_ref().and_then(|all| all.get(source));
+        if sources == Some(&false) { Some(&[]) } else { self.ranges.as_deref() }
+    }
 }
 
 /// Decodes a buffer, in which the window of `query` is selected. The receiver may get what is
@@ -89,10 +93,14 @@ pub(crate) fn buffer_code<L: Listener + Fork + Send>(
         let own = index.buffers().iter().find(|own| own.number() == plan.buffer)?;
         let runs = runs((index, own), &query.window, code)?;
         // Damage is found where summaries of segments are read.
+        runs.iter().for_each(|run| own.prepare(run.start));
         own.damage().is_none().then_some((own, runs))
     });
     if let Some((index, runs)) = part {
-        let mut part = Part { session: &mut session, buffer, query, index };
+        session.reserve_blocks(BLOCKS);
+        let blank = session.state().clone();
+        let (jobs, stop) = (trace.jobs(), &query.stop);
+        let mut part = Part { session, blank, buffer, index, jobs, stop };
         return part.read(&runs, listener, receive).map_err(|error| failed(error).into());
     }
     receive.begin(Begin::default(), &session);
@@ -109,28 +117,28 @@ pub(crate) fn buffer_code<L: Listener + Fork + Send>(
 
 /// A part of a buffer that an index makes accessible.
 struct Part<'a> {
-    session: &'a mut Session,
-    buffer: &'a tracewright::capture::Buffer,
-    query: &'a Query,
+    session: Session,
+    /// The initial state of the session.
+    blank: Checkpoint,
+    buffer: &'a Buffer,
     index: &'a IndexedBuffer,
+    jobs: &'a Jobs,
+    stop: &'a Stop,
 }
 
 impl Part<'_> {
     /// Decodes runs of segments.
-    fn read<L: Listener + Fork>(
+    fn read<L: Listener + Fork + Send>(
         &mut self,
         runs: &[Range<usize>],
         listener: L,
         receive: &mut dyn Receive<L::Output>,
     ) -> io::Result<Tally> {
         let mut tally = Tally::default();
-        self.session.reserve_blocks(BLOCKS);
-        let blank = self.session.state().clone();
         if runs.is_empty() {
-            receive.begin(Begin::default(), self.session);
+            receive.begin(Begin::default(), &self.session);
         }
         for run in runs {
-            self.session.resume(blank.clone());
             if !self.run(run, listener.fork(), receive, &mut tally)? {
                 break;
             }
@@ -138,22 +146,41 @@ impl Part<'_> {
         Ok(tally)
     }
 
+    /// Goes to the beginning of a segment.
+    fn go(&mut self, segment: usize) -> io::Result<Position> {
+        let Part { session, blank, buffer, index, .. } = self;
+        session.resume(blank.clone());
+        if segment == 0 {
+            return Ok(Position::default());
+        }
+        let start = index.seek(session, buffer, segment, &mut Nothing)?;
+        session.resume(start.state);
+        // The state of the link is not known at the beginning of each segment.
+        let begin = index.begin(segment).unwrap_or(0);
+        let mut reader = from(buffer, session.state().at()).take(begin);
+        let mut space = vec![0; STEP];
+        while session.state().at() < begin {
+            let left = usize::try_from(begin - session.state().at()).unwrap_or(STEP).min(STEP);
+            let bytes = fill(&mut reader, space.get_mut(..left).unwrap_or_default())?;
+            if bytes.is_empty() {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            session.feed(bytes, &mut Nothing);
+        }
+        Ok(index.position(segment))
+    }
+
     /// Decodes a run of segments. Returns whether more is wanted.
-    fn run<L: Listener + Fork>(
+    fn run<L: Listener + Fork + Send>(
         &mut self,
         run: &Range<usize>,
         mut listener: L,
         receive: &mut dyn Receive<L::Output>,
         tally: &mut Tally,
     ) -> io::Result<bool> {
-        let Part { session, buffer, query, index } = self;
-        let mut position = Position::default();
-        if run.start > 0 {
-            let start = index.seek(session, buffer, run.start, &mut Nothing)?;
-            session.resume(start.state);
-            position = start.position;
-        }
-        let contexts: Vec<_> = position.contexts.iter().map(|own| own.map(|(_, c)| c)).collect();
+        let Position { elements, instructions, times, contexts } = self.go(run.start)?;
+        let Part { session, blank, buffer, index, jobs, stop } = self;
+        let contexts: Vec<_> = contexts.iter().map(|own| own.map(|(_, context)| context)).collect();
         for (n, context) in contexts.iter().enumerate() {
             if let Some((_, selection)) = session.selected(n) {
                 listener.event(&Event::Select { source: n, selection });
@@ -163,34 +190,31 @@ impl Part<'_> {
             }
         }
         drop(listener.take());
-        let Position { elements, instructions, times, .. } = position;
         receive.begin(Begin { elements, instructions, times, contexts }, session);
         // The last segment ends with the buffer.
         let end = if run.end < index.len() { index.begin(run.end) } else { None };
         let end = end.unwrap_or(u64::MAX);
-        let mut at = session.state().at();
-        let (mut reader, mut space) = (from(buffer, at), vec![0; STEP as usize]);
         let mut both = (listener, Merging(Tally::default()));
-        while at < end && !query.stop.is_set() {
-            let len = (STEP - at % STEP).min(end - at) as usize;
-            let bytes = fill(&mut *reader, space.get_mut(..len).unwrap_or_default())?;
-            if bytes.is_empty() {
-                session.finish(&mut both);
-                break;
-            }
-            session.feed(bytes, &mut both);
-            at += bytes.len() as u64;
-            if both.0.weight() >= OUTPUT {
-                let (output, counts) = both.take();
-                tally.merge(counts);
-                if !receive.output(output) {
-                    return Ok(false);
-                }
-            }
+        let mut more = true;
+        let mut output = |(output, counts)| {
+            tally.merge(counts);
+            more = !stop.is_set() && receive.output(output);
+            more
+        };
+        // Steps are at fixed offsets.
+        let begin = session.state().at();
+        let step = jobs.step.max(1) as u64;
+        for to in [begin.next_multiple_of(step).min(end), end] {
+            let at = session.state().at();
+            let reader = input::Reading(from(buffer, at).take(to - at));
+            let input = &mut input::Known::new(reader, to.min(buffer.len()).saturating_sub(at));
+            parallel::run_part((session, blank), input, &mut both, jobs, |own, _| output(own))?;
         }
-        let (output, counts) = both.take();
-        tally.merge(counts);
-        Ok(receive.output(output))
+        if session.state().at() < end {
+            session.finish(&mut both);
+            output(both.take());
+        }
+        Ok(more)
     }
 }
 
@@ -201,13 +225,9 @@ fn runs(
     window: &Window,
     code: &Code,
 ) -> Option<Vec<Range<usize>>> {
-    let (first, last) = match touched(window, own) {
-        Some((first, last)) => (first, last + 1),
-        None => (own.len(), own.len()),
-    };
-    let mut segments: Vec<usize> = (first..last).collect();
-    if !code.is_all() {
-        let has = with_code((index, own), first..last, code)?;
+    let mut segments: Vec<usize> = window.touched(own).collect();
+    if let (false, Some(&first), Some(&last)) = (code.is_all(), segments.first(), segments.last()) {
+        let has = with_code((index, own), first..last + 1, code)?;
         segments.retain(|n| has.get(n - first).copied().unwrap_or(true));
     }
     // What an index does not cover is decoded.
@@ -255,47 +275,6 @@ fn with_code(
         }
     }
     Some(has)
-}
-
-/// The first and the last segment that may have something inside of `window`; `None` where none
-/// has.
-fn touched(window: &Window, index: &IndexedBuffer) -> Option<(usize, usize)> {
-    let (mut first, mut last) = (None, None);
-    let (mut before, mut end) = (index.position(0), 0_u64);
-    for (n, segment) in index.summaries().enumerate() {
-        let mut after = before.clone();
-        after.pass(segment);
-        end = end.saturating_add(segment.len);
-        if touches(window, (segment, end), (&before, &after)) {
-            first.get_or_insert(n);
-            last = Some(n);
-        }
-        before = after;
-    }
-    first.zip(last)
-}
-
-/// Whether a segment that ends at offset `end` may have something inside of `window`.
-fn touches(
-    window: &Window,
-    (segment, end): (&Segment, u64),
-    (before, after): (&Position, &Position),
-) -> bool {
-    let within = |range: &Option<Range<u64>>, from: u64, to: u64| {
-        range.as_ref().is_none_or(|range| from < range.end && to >= range.start)
-    };
-    let offset = window.offset.as_ref().is_none_or(|range| {
-        end > range.start && segment.first.is_some_and(|first| first < range.end)
-    });
-    let time = window.time.as_ref().is_none_or(|range| {
-        let earlier = before.times.iter().flatten().any(|time| range.contains(time));
-        let own = segment.streams.iter().filter_map(|stream| stream.times);
-        earlier || own.into_iter().any(|t| t.min < range.end && t.max >= range.start)
-    });
-    offset
-        && time
-        && within(&window.instruction, before.instructions, after.instructions)
-        && within(&window.element, before.elements, after.elements)
 }
 
 /// Receives nothing.

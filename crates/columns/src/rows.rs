@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use tracewright::Trace;
-use tracewright::base::{Context, Element};
+use tracewright::base::{self, Context, Element};
 use tracewright::capture::TimeConversion;
 use tracewright::decode::{Plan, Program, Session, Tally};
 use tracewright::image::Image;
@@ -189,6 +189,13 @@ pub(crate) fn code_address(element: &Element) -> Option<u64> {
     }
 }
 
+/// Whether an executed range has an instruction in one of `code`.
+#[inline]
+pub(crate) fn executes(range: &base::Range, code: &[Range<u64>]) -> bool {
+    let (first, last) = (range.start, range.end().wrapping_sub(1));
+    code.iter().any(|own| own.start <= last && first < own.end)
+}
+
 /// What is looked for beside the elements.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Wanted {
@@ -296,6 +303,21 @@ impl Selection {
         });
         let sources = (!sources.iter().all(|selected| *selected)).then_some(sources);
         read::Code { ranges, sources }
+    }
+
+    /// Whether code is selected by its address alone.
+    pub(crate) fn is_by_address(&self) -> bool {
+        !self.sources.iter().any(|(_, code)| matches!(code, Code::Names(..)))
+    }
+
+    /// Whether an executed range is selected by its address.
+    #[inline]
+    pub(crate) fn has_range(&self, source: u32, range: &base::Range) -> bool {
+        match self.sources.get(source as usize) {
+            Some((_, Code::All)) => true,
+            Some((_, Code::Ranges(own))) => executes(range, own),
+            _ => false,
+        }
     }
 
     /// Whether a place is inside, where these many instructions follow it.

@@ -3,6 +3,7 @@
 
 mod common;
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use tracewright::analysis::stacks::{Begin, Ending, Position, Time, Visitor};
@@ -134,6 +135,11 @@ fn decoded(name: &str, trace: &Trace, query: &Query, index: Option<&Index>) -> u
     tally.expect("rows").sources.iter().map(|counts| counts.bytes()).sum()
 }
 
+/// The trace, of which three threads decode small parts.
+fn on_threads(trace: &Trace) -> Trace {
+    trace.clone().with_jobs(Jobs { count: 3, step: 16, chunk: 64..=4096, output: 1 << 10 })
+}
+
 /// With an index, code and sources select the same rows.
 #[test]
 fn an_index_does_not_change_what_code_selects() {
@@ -158,14 +164,64 @@ fn an_index_does_not_change_what_code_selects() {
         for source in trace.sources() {
             queries.push(Query { sources: vec![source.name.clone()], ..Query::default() });
         }
+        let threads = on_threads(&trace);
         for (name, query) in ["ranges", "instructions"]
             .iter()
             .flat_map(|name| queries.iter().map(move |query| (*name, query)))
         {
-            let own = rows(name, &trace, query, Some(&index));
-            assert!(own == rows(name, &trace, query, None), "{} {query:?}", path.display());
+            let want = rows(name, &trace, query, None);
+            for trace in [&trace, &threads] {
+                let own = rows(name, trace, query, Some(&index));
+                assert!(own == want, "{} {query:?}", path.display());
+            }
         }
     }
+}
+
+/// Selected ranges are the same whether a function, which is made by another way, is among their
+/// columns or not.
+#[test]
+fn selected_ranges_with_and_without_functions() {
+    let mut random = Random::new(57);
+    let own = ["buffer", "source", "element", "offset", "time", "instruction", "address", "times"];
+    let columns =
+        |more: &[&str]| Some([&own[..], more].concat().iter().map(|n| (*n).to_owned()).collect());
+    let mut compared = 0;
+    for path in captures().iter().step_by(short_or_long(2, 1)) {
+        let Some(trace) = open(path) else { continue };
+        let index = index(&trace);
+        let threads = on_threads(&trace);
+        let all = rows("ranges", &trace, &Query::default(), None);
+        if all.is_empty() {
+            continue;
+        }
+        let mut any = |key: &str| {
+            all[random.index(all.len())].get(key).map_or(0, |text| text.parse().expect("a number"))
+        };
+        let mut queries = Vec::new();
+        for by in ["element", "offset", "time", "instruction"] {
+            let (a, b) = (any(by), any(by));
+            queries.push(window(by, a.min(b)..a.max(b) + 1));
+        }
+        let (address, offset) = (any("address"), any("offset"));
+        let addresses = vec![Range { start: address, end: address + 8 }];
+        queries.push(Query { addresses: addresses.clone(), ..Query::default() });
+        queries.push(Query { addresses, limit: Some(2), ..window("offset", offset / 2..u64::MAX) });
+        queries.push(Query { sources: vec![trace.sources()[0].name.clone()], ..Query::default() });
+        for query in queries {
+            let with = Query { columns: columns(&["function"]), ..query.clone() };
+            let mut want = rows("ranges", &trace, &with, None);
+            want.iter_mut().for_each(|row| drop(row.remove("function")));
+            let query = Query { columns: columns(&[]), ..query };
+            for (trace, index) in [(&trace, None), (&trace, Some(&index)), (&threads, Some(&index))]
+            {
+                let own = rows("ranges", trace, &query, index);
+                assert!(own == want, "{} {query:?} {}", path.display(), index.is_some());
+            }
+            compared += want.len();
+        }
+    }
+    assert!(compared > 1000, "{compared}");
 }
 
 /// With an index, what has none of the selected code, or of the selected source, is not decoded.
@@ -192,6 +248,14 @@ fn an_index_leaves_out_what_has_not_the_code() {
             assert!(decoded(name, &trace, &query, None) > 0);
         }
     }
+    // What the end of the trace makes certain has offsets before the window.
+    let bytes = trace.capture().buffers[0].len();
+    let query = window("offset", bytes / 10..bytes / 5);
+    let columns = Some(vec!["element".to_owned()]);
+    let query = Query { columns, ..query };
+    let own = rows("gaps", &trace, &query, Some(&index));
+    assert_eq!(own, rows("gaps", &trace, &query, None));
+    assert!(decoded("gaps", &trace, &query, Some(&index)) < bytes / 5);
 }
 
 /// Packets between cuts are those of the whole, and the functions of the parts have as many
@@ -256,8 +320,10 @@ fn ranges_with_and_without_functions() {
                 row.retain(|name, _| without.contains(name));
             }
             for jobs in [1, 3] {
-                let jobs = Jobs { count: jobs, step: 16, chunk: 64..=4096, output: 1 << 10 };
-                let trace = trace.clone().with_jobs(jobs);
+                let trace = match jobs {
+                    1 => trace.clone(),
+                    _ => on_threads(&trace),
+                };
                 let own = rows("ranges", &trace, &of(&without), None);
                 assert!(own == want, "{} {batch}", path.display());
             }
@@ -474,6 +540,34 @@ fn calls_and_functions_sum_up() {
     assert!(compared > 1000 && timed > 0, "{compared} {timed}");
 }
 
+/// The end of a trace without bytes is in a window from 0 on.
+#[test]
+fn a_window_of_an_empty_buffer() {
+    let mut capture = open(&captures()[4]).expect("a capture").capture().clone();
+    for buffer in &mut capture.buffers {
+        let (name, format) = (buffer.name.clone(), buffer.format.clone());
+        *buffer = tracewright::capture::Buffer::new(name, format, Vec::new());
+    }
+    let trace = Trace::new(capture).partial();
+    let (index, query) = (index(&trace), window("offset", 0..u64::MAX));
+    let own = rows("elements", &trace, &query, Some(&index));
+    assert!(!own.is_empty() && own == rows("elements", &trace, &query, None));
+}
+
+/// Threads without an identifier are called as their sources, of one buffer or of several.
+#[test]
+fn calls_of_several_sources() {
+    for name in ["TC2", "pauth_lr"] {
+        let path = format!("conformance/arm/snapshots/{name}");
+        let Some(path) = tracewright_testing::shared(&path) else { return };
+        let trace = open(&path).expect("a capture");
+        let calls = rows("calls", &trace, &Query::default(), None);
+        let threads: BTreeSet<&str> = calls.iter().map(|row| row["thread"].as_str()).collect();
+        let names: Vec<&str> = trace.sources().iter().map(|source| source.name.as_str()).collect();
+        assert!(threads.len() > 2 && threads.iter().all(|own| names.contains(own)), "{threads:?}");
+    }
+}
+
 /// Sources of several buffers may have the same name, as those of a recording of perf have.
 #[test]
 fn tables_of_several_buffers() {
@@ -482,7 +576,7 @@ fn tables_of_several_buffers() {
     };
     let trace = tracewright::open(path).expect("a capture").partial();
     let names: Vec<&str> = trace.sources().iter().map(|source| source.name.as_str()).collect();
-    let different: std::collections::BTreeSet<&str> = names.iter().copied().collect();
+    let different: BTreeSet<&str> = names.iter().copied().collect();
     assert!(different.len() < names.len(), "{names:?}");
     for table in tables().iter().filter(|table| table.is_decoded()) {
         let all = rows(table.name(), &trace, &all_columns(table.name()), None);

@@ -171,7 +171,7 @@ impl BatchSummary {
     }
 
     /// The numbers of the segments for which `touches` holds, in order. See
-    /// [`IndexedBuffer::first_touched`](crate::IndexedBuffer::first_touched).
+    /// `IndexedBuffer::touched`.
     pub(crate) fn touched(
         &self,
         touches: impl Fn(u64, &Segment, &Position, &Position) -> bool,

@@ -359,22 +359,14 @@ impl IndexedBuffer {
         batch.entry(n).map_or(batch.before.elements, |entry| entry.elements)
     }
 
-    /// The first segment for which `touches` holds: it is passed the end of a segment, its summary,
-    /// and what is known at its beginning and its end; and the same of the segments of a batch
-    /// together, of which none touches where they do not together.
-    pub(crate) fn first_touched(
+    /// The segments for which `touches` holds, in order: it is passed the end of a segment, its
+    /// summary, and what is known at its beginning and its end; and the same of the segments of a
+    /// batch together, of which none touches where they do not together.
+    pub(crate) fn touched(
         &self,
         touches: impl Fn(u64, &Segment, &Position, &Position) -> bool,
-    ) -> Option<usize> {
-        self.batches.iter().find_map(|batch| batch.touched(&touches).first().copied())
-    }
-
-    /// The last segment for which `touches` holds.
-    pub(crate) fn last_touched(
-        &self,
-        touches: impl Fn(u64, &Segment, &Position, &Position) -> bool,
-    ) -> Option<usize> {
-        self.batches.iter().rev().find_map(|batch| batch.touched(&touches).last().copied())
+    ) -> impl DoubleEndedIterator<Item = usize> {
+        self.batches.iter().flat_map(move |batch| batch.touched(&touches))
     }
 
     /// The last restart of `source` that is verified at or before the beginning of segment `n`.

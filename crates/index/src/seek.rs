@@ -92,6 +92,18 @@ impl IndexedBuffer {
         start(state)
     }
 
+    /// Reads the summaries that [`seek`](Self::seek) needs to go to segment `n`: if some are damaged,
+    /// [`damage`](Self::damage) is there before anything is decoded.
+    pub fn prepare(&self, n: usize) {
+        for source in 0..self.sources().len() {
+            let from = self.restart(n, source).and_then(|restart| self.with_byte(restart.from));
+            let active = self.active_before(n, source);
+            for segment in [Some(n), from, active].into_iter().flatten() {
+                self.segment(segment);
+            }
+        }
+    }
+
     /// Decodes each source from its restart on, with the link in its actual state, and copies their
     /// states to `state`. Bytes between two runs are decoded once, and only for the sources that
     /// have begun.

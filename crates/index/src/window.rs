@@ -46,15 +46,16 @@ impl Window {
         *self == Window::default()
     }
 
-    /// The segments that may have something inside: the first, and the last. `None` where no
-    /// segment has.
-    fn segments(&self, index: &IndexedBuffer) -> Option<(usize, usize)> {
-        let touched = |end: u64, segment: &Segment, before: &Position, after: &Position| {
+    /// The segments that may have something inside, in order. Only the summaries of those near them
+    /// are read.
+    pub fn touched(&self, index: &IndexedBuffer) -> impl DoubleEndedIterator<Item = usize> {
+        index.touched(move |end: u64, segment: &Segment, before: &Position, after: &Position| {
             let touches = |range: &Option<Range<u64>>, from: u64, to: u64| {
                 range.as_ref().is_none_or(|range| from < range.end && to >= range.start)
             };
+            // What ends the trace has the offset of the last packet, or 0.
             let offset = self.offset.as_ref().is_none_or(|range| {
-                end > range.start && segment.first.is_some_and(|first| first < range.end)
+                end.max(1) > range.start && segment.first.is_some_and(|first| first < range.end)
             });
             offset
                 && touches(&self.instruction, before.instructions, after.instructions)
@@ -64,9 +65,14 @@ impl Window {
                     let own = segment.streams.iter().filter_map(|stream| stream.times);
                     times || own.into_iter().any(|t| t.min < range.end && t.max >= range.start)
                 })
-        };
-        // What ends the trace has the offset of the last packet.
-        index.first_touched(touched).zip(index.last_touched(touched))
+        })
+    }
+
+    /// The first and the last of these segments. `None` where there is none.
+    fn segments(&self, index: &IndexedBuffer) -> Option<(usize, usize)> {
+        let mut touched = self.touched(index);
+        let first = touched.next()?;
+        Some((first, touched.next_back().unwrap_or(first)))
     }
 
     /// Whether nothing after `position` is inside.

@@ -198,8 +198,8 @@ impl Trace {
     }
 
     /// The frames of all calls, given to a visitor as they are found: one visitor for each buffer,
-    /// or where buffers are joined by thread, one for all. `new` makes it, and `full` returns
-    /// whether it wants no more.
+    /// or where buffers are joined by thread, one for all. `new` makes it, in the order of
+    /// [`plans`](Trace::plans), and `full` returns whether it wants no more.
     ///
     /// # Errors
     /// As [`decode`](Trace::decode).

@@ -16,6 +16,8 @@ use crate::query::TableError;
 
 /// Rows of a row group: fewer make larger files, more save little.
 const GROUP: usize = 1 << 17;
+/// Rows of a page, in which zstd finds what occurs again; each page has statistics.
+const PAGE: usize = 1 << 16;
 /// The level of zstd.
 const LEVEL: i32 = 3;
 
@@ -51,16 +53,22 @@ fn properties(schema: &Schema) -> Result<WriterProperties, TableError> {
     let mut own = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(LEVEL)?))
         .set_max_row_group_row_count(Some(GROUP))
+        .set_data_page_row_count_limit(PAGE)
         .set_statistics_enabled(EnabledStatistics::Page)
         .set_created_by(concat!("tracewright ", env!("CARGO_PKG_VERSION")).to_owned());
     for field in schema.fields() {
         let number = matches!(field.data_type(), DataType::UInt64 | DataType::Int64);
-        if number && RISING.contains(&field.name().as_str()) {
-            let path = ColumnPath::from(field.name().as_str());
-            own = own
-                .set_column_dictionary_enabled(path.clone(), false)
-                .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
-        }
+        let encoding = match field.name().as_str() {
+            name if number && RISING.contains(&name) => Encoding::DELTA_BINARY_PACKED,
+            // A large program has more addresses than a dictionary takes; zstd finds a path that
+            // is executed again where equal addresses are equal bytes.
+            _ if number && field.metadata().contains_key("tracewright:display") => Encoding::PLAIN,
+            _ => continue,
+        };
+        let path = ColumnPath::from(field.name().as_str());
+        own = own
+            .set_column_dictionary_enabled(path.clone(), false)
+            .set_column_encoding(path, encoding);
     }
     Ok(own.build())
 }

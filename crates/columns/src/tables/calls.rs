@@ -1,6 +1,6 @@
 //! Calls: one row for each frame, written when it ends.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
 use tracewright::VisitFrames;
@@ -66,6 +66,7 @@ struct Frame {
 
 #[derive(Clone, Debug, Default)]
 struct Thread {
+    source: usize,
     name: Option<i32>,
     /// Instructions, and cycles, of which some may be unknown.
     instructions: u64,
@@ -80,7 +81,6 @@ struct State<'a, 'b> {
     shared: Shared,
     code: Code,
     names: Option<ThreadNames>,
-    source_names: Vec<String>,
     /// The functions that are selected; all where there are none.
     functions: Vec<String>,
     next: u64,
@@ -91,6 +91,8 @@ struct State<'a, 'b> {
 /// Receives the frames of a buffer.
 struct Calls<'x, 'a, 'b> {
     state: &'x RefCell<State<'a, 'b>>,
+    /// The names of its sources.
+    sources: Vec<String>,
     threads: Vec<Thread>,
     open: Vec<Frame>,
     free: Vec<usize>,
@@ -159,8 +161,10 @@ impl Visitor for Calls<'_, '_, '_> {
         }
         let mut state = self.state.borrow_mut();
         let state = &mut *state;
-        let source_name = state.source_names.get(source).cloned().unwrap_or_default();
-        let number = self.threads.iter().take(thread).filter(|own| own.name.is_some()).count() + 1;
+        let source_name = self.sources.get(source).cloned().unwrap_or_default();
+        // Threads without an identifier have numbers, but for the first one of a source.
+        let of_source = |own: &&Thread| own.source == source && own.name.is_some();
+        let number = self.threads.iter().take(thread).filter(of_source).count() + 1;
         let known = state.names.as_ref().map(|names| names.name(source, id));
         let name = known.unwrap_or_else(|| match id {
             Some(id) => format!("{source_name} thread {id}"),
@@ -168,7 +172,7 @@ impl Visitor for Calls<'_, '_, '_> {
             None => source_name,
         });
         if let Some(own) = self.threads.get_mut(thread) {
-            own.name = Some(state.shared.words.number(&name));
+            (own.source, own.name) = (source, Some(state.shared.words.number(&name)));
         }
         ROOT
     }
@@ -258,27 +262,28 @@ impl VisitFrames for Calls<'_, '_, '_> {
 fn read(input: &Input<'_>, batches: &mut Batches<'_>) -> Result<Tally, TableError> {
     let trace = &*in_part(input);
     let buffers: Vec<usize> = trace.plans().iter().map(|plan| plan.buffer).collect();
-    let joined = JoinedBuffers::new(trace.capture(), &buffers);
-    let own = || trace.sources().iter().map(|source| source.name.clone()).collect();
-    let all = || trace.capture().sources.iter().map(|source| source.name.clone()).collect();
+    let names = JoinedBuffers::new(trace.capture(), &buffers).map(|joined| joined.names());
+    let joined = names.is_some();
     let state = State {
         output: Output::new(choose(columns(), input.columns), batches),
         shared: Shared::new(trace),
         code: Code::of_capture(trace.capture()),
-        source_names: if joined.is_some() { all() } else { own() },
-        names: joined.map(|joined| joined.names()),
+        names,
         functions: input.query.functions.clone(),
         next: 0,
         paths: HashMap::new(),
         full: false,
     };
     let state = RefCell::new(state);
-    let new = || Calls {
-        state: &state,
-        threads: Vec::new(),
-        open: Vec::new(),
-        free: Vec::new(),
-        times: Vec::new(),
+    let plan = Cell::new(0);
+    let new = || {
+        let number = plan.replace(plan.get() + 1);
+        let sources = match joined {
+            true => trace.capture().sources.iter().map(|source| source.name.clone()).collect(),
+            false => trace.sources_of(number).iter().map(|own| own.name.clone()).collect(),
+        };
+        let (threads, open, free, times) = Default::default();
+        Calls { state: &state, sources, threads, open, free, times }
     };
     let summary = trace.frames(&new)?.summary;
     let mut state = state.into_inner();

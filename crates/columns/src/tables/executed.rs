@@ -1,17 +1,17 @@
 //! Columns that depend on executed ranges alone, filled a column at a time.
 //!
 //! [`ranges`](super::ranges) has them by this way where nothing else is wanted: no function, no
-//! line, no context, and everything of the trace. The rows and batches are those of the other way.
+//! line, no context, and no code of processes by its name. The rows are those of the other way.
 
-use std::mem;
 use std::sync::Arc;
+use std::{mem, ops};
 
 use arrow_array::types::{Int8Type, Int32Type};
 use arrow_array::{
     ArrayRef, BooleanArray, DictionaryArray, PrimitiveArray, StringArray, UInt32Array, UInt64Array,
 };
 use arrow_buffer::{BooleanBufferBuilder, NullBuffer, NullBufferBuilder, ScalarBuffer};
-use tracewright::base::{Batch, Element, Last, Part, Range};
+use tracewright::base::{Batch, BlockStep, Element, Last, Part, Range};
 use tracewright::decode::listener::each_turn;
 use tracewright::decode::{Fork, Listener, Merge, Session, Tally};
 
@@ -19,8 +19,8 @@ use super::Input;
 use super::words::{ISAS, LASTS, ROLES, isa, last, role};
 use crate::output::Batches;
 use crate::query::TableError;
-use crate::read::{self, Begin, Receive};
-use crate::rows::Shared;
+use crate::read::{self, Begin, Code, Receive};
+use crate::rows::{Place, Selection, Shared, executes};
 
 /// An executed range, and the offset of its packet.
 #[derive(Clone, Copy, Debug)]
@@ -38,16 +38,19 @@ enum Mark {
     Other(usize, Option<u64>),
     /// The next ranges are a turn of a loop, which is executed `times` times.
     Turn { ranges: usize, times: u64 },
+    /// Ranges that are not selected.
+    Skipped { elements: u64, instructions: u64 },
 }
 
 /// Executed ranges, and marks with the number of ranges before each.
 type Parts = (Vec<Executed>, Vec<(usize, Mark)>);
 
-/// Collects executed ranges.
+/// Collects executed ranges, at least those of the selected code.
 #[derive(Debug, Default)]
 struct Collector {
     parts: Parts,
     source: Option<usize>,
+    code: Arc<Code>,
 }
 
 impl Collector {
@@ -63,6 +66,36 @@ impl Collector {
     fn mark(&mut self, mark: Mark) {
         self.parts.1.push((self.parts.0.len(), mark));
     }
+
+    fn skip(&mut self, elements: u64, instructions: u64) {
+        match self.parts.1.last_mut() {
+            Some((before, Mark::Skipped { elements: own, instructions: all }))
+                if *before == self.parts.0.len() =>
+            {
+                *own += elements;
+                *all += instructions;
+            }
+            _ if elements > 0 => self.mark(Mark::Skipped { elements, instructions }),
+            _ => {}
+        }
+    }
+
+    /// Collects those of `steps` that execute one of `ranges`, and counts the others.
+    fn some(&mut self, batch: &Batch<'_>, steps: &[BlockStep], ranges: &[ops::Range<u64>]) {
+        let (mut elements, mut instructions) = (0, 0);
+        for &step in steps {
+            let Some(range) = batch.range(step) else { continue };
+            if executes(&range, ranges) {
+                self.skip(elements, instructions);
+                (elements, instructions) = (0, 0);
+                self.of(batch.source).push(Executed { at: batch.at(step), range });
+            } else {
+                elements += 1;
+                instructions += u64::from(range.instructions);
+            }
+        }
+        self.skip(elements, instructions);
+    }
 }
 
 impl Listener for Collector {
@@ -74,14 +107,18 @@ impl Listener for Collector {
     }
 
     fn batch(&mut self, batch: &Batch<'_>) {
+        let code = Arc::clone(&self.code);
         for part in batch.parts() {
             match part {
-                Part::Steps(steps) => {
-                    let executed = steps.iter().filter_map(|&step| {
-                        Some(Executed { at: batch.at(step), range: batch.range(step)? })
-                    });
-                    self.of(batch.source).extend(executed);
-                }
+                Part::Steps(steps) => match code.of(batch.source) {
+                    Some(ranges) => self.some(batch, steps, ranges),
+                    None => {
+                        let executed = steps.iter().filter_map(|&step| {
+                            Some(Executed { at: batch.at(step), range: batch.range(step)? })
+                        });
+                        self.of(batch.source).extend(executed);
+                    }
+                },
                 Part::Element(at, element) => self.element(batch.source, at, element),
                 Part::Turns(turns) if turns.listed => each_turn(self, batch.source, &turns),
                 Part::Turns(turns) => {
@@ -100,13 +137,13 @@ impl Fork for Collector {
     type Output = Parts;
 
     fn fork(&self) -> Self {
-        Collector::default()
+        Collector { code: Arc::clone(&self.code), ..Collector::default() }
     }
 
     fn state(&self) {}
 
     fn resume(&mut self, (): ()) {
-        *self = Collector::default();
+        *self = Fork::fork(self);
     }
 
     fn take(&mut self) -> Parts {
@@ -344,11 +381,46 @@ struct Filler<'a, 'b> {
     elements: u64,
     instructions: u64,
     times: Vec<Option<u64>>,
+    /// What is selected; `None` for all.
+    selection: Option<Selection>,
 }
 
 impl Filler<'_, '_> {
+    /// Adds those of `rows` that are selected. The first is at this position.
+    fn add(&mut self, rows: &[Executed], first: (u64, u64), times: u64) {
+        let Some(selection) = self.selection.take() else {
+            return self.put(rows, first, times);
+        };
+        let source = u32::try_from(self.first + self.source).unwrap_or(u32::MAX);
+        let time = self.times.get(self.source).copied().flatten();
+        let (element, instruction) = first;
+        let mut place = Place { source, element, instruction, time, ..Place::default() };
+        // Rows that follow one another are put at once.
+        let mut begun: Option<(usize, (u64, u64))> = None;
+        for (n, row) in rows.iter().enumerate() {
+            place.offset = row.at;
+            let instructions = u64::from(row.range.instructions);
+            let selected = selection.has_place(&place, instructions.saturating_mul(times))
+                && selection.has_range(source, &row.range);
+            match begun {
+                None if selected => begun = Some((n, (place.element, place.instruction))),
+                Some((from, at)) if !selected => {
+                    self.put(rows.get(from..n).unwrap_or_default(), at, times);
+                    begun = None;
+                }
+                _ => {}
+            }
+            place.element = place.element.saturating_add(1);
+            place.instruction = place.instruction.saturating_add(instructions);
+        }
+        if let Some((from, at)) = begun {
+            self.put(rows.get(from..).unwrap_or_default(), at, times);
+        }
+        self.selection = Some(selection);
+    }
+
     /// Adds rows, the first of which is at this position.
-    fn add(&mut self, mut rows: &[Executed], (element, instruction): (u64, u64), times: u64) {
+    fn put(&mut self, mut rows: &[Executed], (element, instruction): (u64, u64), times: u64) {
         let source = self.first + self.source;
         if !self.selected.get(source).copied().unwrap_or(false) {
             return;
@@ -435,6 +507,10 @@ impl Receive<Parts> for Filler<'_, '_> {
                         *own = ticks;
                     }
                 }
+                Mark::Skipped { elements, instructions } => {
+                    self.elements = self.elements.saturating_add(elements);
+                    self.instructions = self.instructions.saturating_add(instructions);
+                }
                 Mark::Turn { ranges: count, times } => {
                     let end = done + count;
                     self.turn(ranges.get(done..end).unwrap_or_default(), times);
@@ -446,7 +522,9 @@ impl Receive<Parts> for Filler<'_, '_> {
             }
         }
         self.follow(ranges.get(done..).unwrap_or_default());
-        self.batches.wants_more()
+        let own = self.selection.as_ref();
+        let over = own.is_some_and(|own| own.is_over(self.elements, self.instructions));
+        self.batches.wants_more() && !over
     }
 }
 
@@ -455,16 +533,29 @@ pub(super) fn read(
     input: &Input<'_>,
     batches: &mut Batches<'_>,
 ) -> Option<Result<Tally, TableError>> {
-    let query = input.query;
-    if !(query.window.is_all() && query.addresses.is_empty() && query.functions.is_empty()) {
-        return None;
-    }
     let own = input.columns.iter().map(|column| Own::named(column.name));
     let own: Vec<Own> = own.collect::<Option<_>>()?;
-    Some(fill(input, &own, batches))
+    let query = input.query;
+    let all = query.window.is_all() && query.addresses.is_empty() && query.functions.is_empty();
+    // An index leaves out what other sources trace.
+    if all && (query.sources.is_empty() || input.index.is_none()) {
+        return Some(fill(input, &own, None, batches));
+    }
+    match Selection::new(query, input.trace) {
+        Ok(selection) if selection.is_by_address() => {
+            Some(fill(input, &own, Some(selection), batches))
+        }
+        Ok(_) => None,
+        Err(error) => Some(Err(error)),
+    }
 }
 
-fn fill(input: &Input<'_>, own: &[Own], batches: &mut Batches<'_>) -> Result<Tally, TableError> {
+fn fill(
+    input: &Input<'_>,
+    own: &[Own],
+    selection: Option<Selection>,
+    batches: &mut Batches<'_>,
+) -> Result<Tally, TableError> {
     let (trace, query) = (input.trace, input.query);
     let mut shared = Shared::new(trace);
     let names = shared.source_names.values();
@@ -484,13 +575,18 @@ fn fill(input: &Input<'_>, own: &[Own], batches: &mut Batches<'_>) -> Result<Tal
         elements: 0,
         instructions: 0,
         times: Vec::new(),
+        selection,
     };
     let mut tally = Tally::default();
     for plan in trace.plans() {
         if query.has_buffer(plan.buffer) {
             filler.buffer = u32::try_from(plan.buffer).unwrap_or(u32::MAX);
             let part = (query, input.index);
-            tally.merge(read::buffer(trace, plan, part, Collector::default(), &mut filler)?);
+            let (first, count) = (filler.first, plan.sources.len());
+            let code = filler.selection.as_ref().map(|own| own.code(first, count));
+            let code = Arc::new(code.unwrap_or_default());
+            let listener = Collector { code: Arc::clone(&code), ..Collector::default() };
+            tally.merge(read::buffer_code(trace, plan, part, &code, listener, &mut filler)?);
             // A batch has rows of one buffer.
             filler.flush();
             if !filler.batches.wants_more() {

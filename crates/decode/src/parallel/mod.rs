@@ -29,6 +29,7 @@ use self::any_fork::{AnyFork, Output, Write};
 use self::joiner::Joiner;
 use self::scheduler::Scheduler;
 use self::work_queue::{Chunk, CloseOnDrop, StartPoint, Task, WorkQueue};
+use crate::checkpoint::Checkpoint;
 use crate::fork::Fork;
 use crate::input::{Input, More};
 use crate::listener::Listener;
@@ -174,11 +175,33 @@ where
         // Always of this type: that of a fork of `listener`.
         found.downcast().is_ok_and(|found| output(*found, at))
     };
-    run_any(session, &mut &mut *input, listener, jobs, &mut write)
+    run_any((session, None), &mut &mut *input, listener, jobs, &mut write)
 }
 
+/// As [`run`], of a part of a trace: `session` is in the actual state at its beginning, `blank` is
+/// the initial state of `session` at the beginning of the buffer, and the session is not finished.
+///
+/// # Errors
+/// Where the input cannot be read.
+pub fn run_part<L, I, S>(
+    (session, blank): (&mut Session, &Checkpoint),
+    input: &mut I,
+    listener: &mut L,
+    jobs: &Jobs,
+    mut output: S,
+) -> io::Result<Work>
+where
+    L: Listener + Fork + Send,
+    I: Input + ?Sized,
+    S: FnMut(L::Output, u64) -> bool,
+{
+    let mut write = |found: Output, at| found.downcast().is_ok_and(|found| output(*found, at));
+    run_any((session, Some(blank)), &mut &mut *input, listener, jobs, &mut write)
+}
+
+/// Decodes a part where the initial state of workers is given, otherwise all.
 fn run_any<'a>(
-    session: &'a mut Session,
+    (session, blank): (&'a mut Session, Option<&Checkpoint>),
     input: &mut dyn Input,
     listener: &'a mut dyn AnyFork,
     jobs: &Jobs,
@@ -200,9 +223,11 @@ fn run_any<'a>(
     if jobs.count <= 1 {
         decode_alone(&mut chunks, &mut joiner, &mut scheduler);
     } else {
-        decode_with_workers(&mut chunks, &mut joiner, &mut scheduler, jobs);
+        decode_with_workers(&mut chunks, &mut joiner, &mut scheduler, (jobs, blank));
     }
-    joiner.finish();
+    if blank.is_none() {
+        joiner.finish();
+    }
     chunks.error.map_or_else(|| Ok(joiner.work()), Err)
 }
 
@@ -302,12 +327,12 @@ fn decode_alone(chunks: &mut Chunks<'_>, joiner: &mut Joiner<'_>, scheduler: &mu
     }
 }
 
-/// Decodes the chunks on `count` workers.
+/// Decodes the chunks on `count` workers, which begin in the state `blank`, or that of the session.
 fn decode_with_workers(
     chunks: &mut Chunks<'_>,
     joiner: &mut Joiner<'_>,
     scheduler: &mut Scheduler,
-    jobs: &Jobs,
+    (jobs, blank): (&Jobs, Option<&Checkpoint>),
 ) {
     let Some(first) = chunks.next(scheduler.len, 0, true) else { return };
     if chunks.ended {
@@ -316,7 +341,10 @@ fn decode_with_workers(
     let mut count = jobs.count;
     let queue = WorkQueue::new(count);
     // Workers begin in the initial state.
-    let session = joiner.session.clone();
+    let mut session = joiner.session.clone();
+    if let Some(blank) = blank {
+        session.resume(blank.clone());
+    }
     thread::scope(|scope| {
         let _close = CloseOnDrop(&queue);
         let start = |mut listener: Box<dyn AnyFork>| {
@@ -478,6 +506,43 @@ mod tests {
             // All but the first chunk of 16 bytes begin in a state that is not known.
             let many = count == 2 && step == 16 && shortest == 16;
             assert!(done.joined <= done.chunks && (done.chunks > 1 || !many), "{done:?}");
+        }
+    }
+
+    /// A part has the output that the whole has of it, and its end is not that of the trace.
+    #[test]
+    fn a_part_has_the_output_of_the_whole() {
+        // The last byte begins a packet.
+        let bytes = [vec![0, 0, 0, 0, 0, 0x80], [0x01, b'h'].repeat(2000), vec![0x01]].concat();
+        let capture = itm(&bytes);
+        let (options, memory) = (Options::default(), Memory::new(&capture));
+        let plan = Plan::new(&capture, 0, &options).expect("buffer 0");
+        let jobs = |count| Jobs { count, step: 16, chunk: 64..=256, output: 16 };
+        let session = || Session::new(&capture, &plan, &memory, &options).expect("a session");
+        let mut whole = Vec::new();
+        let (mut input, mut listener) = (Parts::new([&bytes]), Offsets::default());
+        let done = run(&mut session(), &mut input, &mut listener, &jobs(1), |more, _| {
+            whole.extend(more);
+            true
+        });
+        done.expect("bytes");
+        for (count, cut) in [(1, 1000), (3, 1000), (3, 7), (2, 4000)] {
+            let mut session = session();
+            let blank = session.state().clone();
+            let mut found = Offsets::default();
+            session.feed(&bytes[..cut], &mut found);
+            let mut input = Parts::new([&bytes[cut..]]);
+            let mut own = mem::take(&mut found.0);
+            let part = (&mut session, &blank);
+            let work = run_part(part, &mut input, &mut listener, &jobs(count), |more, _| {
+                own.extend(more);
+                true
+            });
+            assert_eq!(work.expect("bytes").chunks > 1, count > 1 && cut < 4000);
+            assert!(own.len() < whole.len() && whole.starts_with(&own), "{count} {cut}");
+            session.finish(&mut found);
+            own.append(&mut found.0);
+            assert_eq!(own, whole, "{count} {cut}");
         }
     }
 
