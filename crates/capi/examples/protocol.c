@@ -139,6 +139,39 @@ static int32_t element(void *user, const tw_element *element, const char *name, 
     return TW_CONTINUE;
 }
 
+/* Receives elements of several threads, in order. */
+static int32_t elements(void *user, const tw_element *all, size_t count)
+{
+    size_t n;
+
+    for (n = 0; n < count; n++) {
+        element(user, &all[n], NULL, NULL, 0);
+    }
+    return 0;
+}
+
+/* Decodes a snapshot, whose devices have the protocol, on three threads, and counts notes by an index. */
+static void decode_snapshot(const char *path, const tw_open_options *open)
+{
+    tw_error error = TW_ERROR_INIT;
+    tw_decode_options options = TW_DECODE_OPTIONS_INIT;
+    tw_capture *capture;
+    tw_index *index;
+    tw_matches *matches;
+    uint64_t count;
+
+    check(tw_open(path, open, &capture, &error), &error);
+    options.threads = 3;
+    check(tw_decode(capture, &options, elements, NULL, NULL, &error), &error);
+    check(tw_index_new(capture, NULL, &index, &error), &error);
+    check(tw_find(capture, index, "count custom", 0, &matches, &error), &error);
+    check(tw_matches_count(matches, &count, &error), &error);
+    printf("%" PRIu64 " notes\n", count);
+    check(tw_matches_free(&matches, &error), &error);
+    check(tw_index_free(&index, &error), &error);
+    check(tw_capture_free(&capture, &error), &error);
+}
+
 int main(int argc, char **argv)
 {
     static const char *const kinds[] = {"note"};
@@ -153,13 +186,10 @@ int main(int argc, char **argv)
     tw_capture *capture;
     tw_push *push;
 
-    if (argc < 4) {
-        fprintf(stderr, "usage: protocol TRACE MEMORY ADDRESS\n");
+    if (argc != 2 && argc < 4) {
+        fprintf(stderr, "usage: protocol TRACE MEMORY ADDRESS, or protocol SNAPSHOT\n");
         return 2;
     }
-    trace = contents(argv[1], &trace_length);
-    memory = contents(argv[2], &memory_length);
-
     protocol.name = "BranchMessages";
     protocol.kinds = kinds;
     protocol.kind_count = 1;
@@ -169,6 +199,12 @@ int main(int argc, char **argv)
     protocol.decode = decode;
     open.protocols = protocols;
     open.protocol_count = 1;
+    if (argc == 2) {
+        decode_snapshot(argv[1], &open);
+        return 0;
+    }
+    trace = contents(argv[1], &trace_length);
+    memory = contents(argv[2], &memory_length);
     check(tw_builder_new(&builder, &error), &error);
     check(tw_builder_buffer(builder, "trace", "source_data", NULL, 0, &error), &error);
     check(tw_builder_source(builder, "unit", "BranchMessages1.0", &error), &error);

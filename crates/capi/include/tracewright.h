@@ -10,12 +10,14 @@
  *   and writes only what both know.
  * - A number that the trace does not report is not 0: a bit in `known` states which fields are known.
  * - Handles are freed with the function of their type, which sets the variable to NULL. A handle that
- *   was made from a capture stays valid when the variable of the capture is freed.
+ *   was made from a capture stays valid when the variable of the capture is freed. A handle may be freed
+ *   while other threads call functions with it: those calls end as usual, and later ones return
+ *   TW_ERR_HANDLE. A handle that one thread uses at a time is not freed then: TW_ERR_BUSY.
  * - A text (const char *) in a structure belongs to the handle that it was taken from, ends with a zero
  *   and is UTF-8. Texts without a handle are valid for ever.
  * - A tw_capture and a tw_index may be used by several threads at once. Any other handle may be used by
  *   one thread at a time; a call while another one uses it returns TW_ERR_BUSY.
- * - There is no global state. A function that the client passes must not unwind (C++ exceptions,
+ * - There is no global state but the table of handles. A function that the client passes must not unwind (C++ exceptions,
  *   longjmp) through the library.
  */
 
@@ -561,6 +563,33 @@
 // The frame is as it is in the buffer, with the IDs.
 #define TW_FRAME_PACKED 1
 
+// Tracefile of lcov.
+#define TW_COVERAGE_LCOV 1
+
+// Cobertura XML.
+#define TW_COVERAGE_COBERTURA 2
+
+// JSON of gcov.
+#define TW_COVERAGE_GCOV 3
+
+// JSON of llvm-cov export.
+#define TW_COVERAGE_LLVM_COV 4
+
+// Chrome JSON.
+#define TW_TIMELINE_CHROME 1
+
+// Processed profile of the Firefox Profiler.
+#define TW_TIMELINE_FIREFOX 2
+
+// Perfetto protobuf.
+#define TW_TIMELINE_PERFETTO 3
+
+// speedscope.
+#define TW_TIMELINE_SPEEDSCOPE 4
+
+// Value Change Dump.
+#define TW_TIMELINE_VCD 5
+
 // Sources that can be decoded are, even if others cannot.
 #define TW_DECODE_PARTIAL 1
 
@@ -977,7 +1006,7 @@ typedef int64_t (*tw_read_memory)(void *user,
                                   uint8_t *into,
                                   size_t length);
 
-// The functions of the client that receive what is decoded; each but `element` may be NULL. All
+// The functions of the client that receive what is decoded; each may be NULL. All
 // calls are made by the thread that calls a function of the `tw_push`, within that call. None of
 // them may use the `tw_push`.
 typedef struct tw_push_options {
@@ -1003,6 +1032,9 @@ typedef struct tw_push_options {
   uint32_t level;
   // 0.
   uint32_t reserved;
+  // After this many errors in the trace, such as undecodable packets, decoding ends with
+  // `TW_STOPPED`; 0: never.
+  uint64_t stop_after;
 } tw_push_options;
 
 // The function did what it was called for.
@@ -1062,6 +1094,9 @@ typedef struct tw_push_options {
 
 // An error in the library itself. The handle must not be used but to free it.
 #define TW_ERR_INTERNAL -15
+
+// There is too little memory for a copy of what the client gives.
+#define TW_ERR_MEMORY -16
 
 #ifdef __cplusplus
 extern "C" {
@@ -1314,6 +1349,13 @@ tw_status tw_push_last_report(struct tw_push *push,
                               const char **text,
                               struct tw_error *error);
 
+// The number of errors, warnings or other reports so far: those of the severity `severity`,
+// `TW_SEVERITY_*`, also where no function receives them.
+tw_status tw_push_report_count(struct tw_push *push,
+                               uint32_t severity,
+                               uint64_t *count,
+                               struct tw_error *error);
+
 // Makes a reader of the elements of all buffers, or of the one that `options` select. `options`
 // may be NULL; a part of a buffer is selected with `tw_decode` only.
 tw_status tw_reader_new(const struct tw_capture *capture,
@@ -1340,6 +1382,28 @@ tw_status tw_reader_counts(struct tw_reader *reader, struct tw_counts *counts, s
 // such as `image` for program memory that is missing. A remedy is between `<` and `>` in the text.
 // Returns `TW_END`, and null, where the text names no more. The name stays valid.
 tw_status tw_remedy(const char *text, size_t number, const char **name, struct tw_error *error);
+
+// Writes which lines, branches and functions of the source files a capture executed, in the format
+// `format`, `TW_COVERAGE_*`, with one call of `write`. Where trace was lost, what was not executed
+// is unknown, and the formats leave it out.
+tw_status tw_coverage(const struct tw_capture *capture,
+                      uint32_t format,
+                      tw_write write,
+                      void *user,
+                      struct tw_error *error);
+
+// Writes the calls over time, in the format `format`, `TW_TIMELINE_*`, with calls of `write`, of
+// buffer `buffer`; of a perf.data file, whose buffers are joined by thread, of buffer 0. `limit`
+// is the most frames; 0 stands for a million. `frequency` is that of the timestamps in Hz; with 0
+// a tick is a nanosecond.
+tw_status tw_timeline(const struct tw_capture *capture,
+                      uint32_t buffer,
+                      uint32_t format,
+                      size_t limit,
+                      uint64_t frequency,
+                      tw_write write,
+                      void *user,
+                      struct tw_error *error);
 
 // What a result means, as text.
 const char *tw_status_text(tw_status status);

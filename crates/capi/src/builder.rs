@@ -24,7 +24,6 @@ struct Made(Capture);
 
 impl Kind for Made {
     type Opaque = TwBuilder;
-    const KIND: u64 = 0x7477_5f62_37c4_e802;
     const NAME: &'static str = "builder";
 }
 
@@ -84,8 +83,8 @@ pub unsafe extern "C" fn tw_builder_buffer(
             if matches!(format, Format::Other(_)) {
                 return Err(Failure::argument(format_args!("`{word}` is no format of a buffer")));
             }
-            let bytes = plain::array(bytes, length, "bytes")?;
-            made.0.buffers.push(Buffer::new(name, format, bytes.to_vec()));
+            let bytes = plain::copy(plain::array(bytes, length, "bytes")?)?;
+            made.0.buffers.push(Buffer::new(name, format, bytes));
             Ok(TW_OK)
         })
     }
@@ -170,9 +169,9 @@ pub unsafe extern "C" fn tw_builder_memory(
     unsafe {
         guard(error, || {
             let mut made = used::<Made>(builder)?;
-            let bytes = plain::array(bytes, length, "bytes")?;
+            let bytes = plain::copy(plain::array(bytes, length, "bytes")?)?;
             let name = format!("memory_{}", made.0.memory.len());
-            made.0.memory.push(Dump::new(name, address, bytes.to_vec()));
+            made.0.memory.push(Dump::new(name, address, bytes));
             Ok(TW_OK)
         })
     }

@@ -193,7 +193,8 @@ pub unsafe extern "C" fn tw_capture_info(
     // SAFETY: the header states what pointers are.
     unsafe {
         guard(error, || {
-            let Shared(opened) = shared(capture)?;
+            let capture = shared::<Shared>(capture)?;
+            let Shared(opened) = &*capture;
             let own = TwInfo {
                 buffers: opened.buffers.len() as u32,
                 sources: opened.trace.sources().len() as u32,
@@ -218,7 +219,8 @@ pub unsafe extern "C" fn tw_capture_source(
     // SAFETY: the header states what pointers are.
     unsafe {
         guard(error, || {
-            let Shared(opened) = shared(capture)?;
+            let capture = shared::<Shared>(capture)?;
+            let Shared(opened) = &*capture;
             let count = opened.trace.sources().len();
             let range = || Failure::range("source", number, count);
             let own = opened.trace.sources().get(number).ok_or_else(range)?;
@@ -252,7 +254,8 @@ pub unsafe extern "C" fn tw_capture_buffer(
     // SAFETY: the header states what pointers are.
     unsafe {
         guard(error, || {
-            let Shared(opened) = shared(capture)?;
+            let capture = shared::<Shared>(capture)?;
+            let Shared(opened) = &*capture;
             let count = opened.buffers.len();
             let own = opened.buffers.get(number).zip(opened.trace.capture().buffers.get(number));
             let (own, buffer) = own.ok_or_else(|| Failure::range("buffer", number, count))?;
@@ -275,7 +278,8 @@ pub unsafe extern "C" fn tw_capture_note(
     unsafe {
         guard(error, || {
             plain::not_null(text, "text")?;
-            let Shared(opened) = shared(capture)?;
+            let capture = shared::<Shared>(capture)?;
+            let Shared(opened) = &*capture;
             let count = opened.notes.len();
             let own = opened.notes.get(number);
             plain::give(text, own.ok_or_else(|| Failure::range("note", number, count))?.as_ptr());
@@ -300,7 +304,8 @@ pub unsafe extern "C" fn tw_symbol(
     // SAFETY: the header states what pointers are.
     unsafe {
         guard(error, || {
-            let Shared(opened) = shared(capture)?;
+            let capture = shared::<Shared>(capture)?;
+            let Shared(opened) = &*capture;
             let count = opened.trace.sources().len();
             let source = opened
                 .trace

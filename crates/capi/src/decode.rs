@@ -126,7 +126,8 @@ pub unsafe extern "C" fn tw_decode(
     // SAFETY: the header states what pointers are.
     unsafe {
         guard(error, || {
-            let Shared(opened) = shared(capture)?;
+            let capture = shared::<Shared>(capture)?;
+            let Shared(opened) = &*capture;
             // The client may free the capture in its function.
             let opened = Arc::clone(opened);
             let null = || Failure::new(TW_ERR_NULL, "`receive` is null");

@@ -12,6 +12,7 @@ use crate::handle::{free, make, shared, used, Kind};
 use crate::index::{Indexed, TwIndex};
 use crate::opened::{Opened, Shared, TwCapture};
 use crate::plain::{self, Plain};
+use crate::push::TW_NO_SOURCE;
 use crate::status::{Failure, TwStatus, TW_ERR_INDEX, TW_ERR_QUERY, TW_OK};
 
 /// The result of a search.
@@ -49,7 +50,6 @@ struct Matches {
 
 impl Kind for Matches {
     type Opaque = TwMatches;
-    const KIND: u64 = 0x7477_5f6d_0c9e_f306;
     const NAME: &'static str = "matches";
 }
 
@@ -103,6 +103,7 @@ fn matched(buffer: usize, first: usize, found: &Found) -> (TwMatch, TwElement) {
         own.known |= TW_KNOWN_CONTEXT_ID;
     }
     let source = first.wrapping_add(found.source) as u32;
+    let source = if found.link.is_some() { TW_NO_SOURCE } else { source };
     (own, TwElement::new(source, found.at, &found.element))
 }
 
@@ -123,8 +124,10 @@ pub unsafe extern "C" fn tw_find(
         guard(error, || {
             plain::not_null(matches, "matches")?;
             plain::give(matches, std::ptr::null_mut());
-            let Shared(opened) = shared(capture)?;
+            let capture = shared::<Shared>(capture)?;
+            let Shared(opened) = &*capture;
             let indexed = if index.is_null() { None } else { Some(shared::<Indexed>(index)?) };
+            let indexed = indexed.as_deref();
             if indexed.is_some_and(|indexed| !Arc::ptr_eq(&indexed.opened, opened)) {
                 return Err(Failure::new(TW_ERR_INDEX, "the index is that of another capture"));
             }

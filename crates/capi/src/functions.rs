@@ -77,7 +77,6 @@ struct Table {
 
 impl Kind for Table {
     type Opaque = TwFunctions;
-    const KIND: u64 = 0x7477_5f66_59d2_7b04;
     const NAME: &'static str = "functions";
 }
 
@@ -149,7 +148,8 @@ pub unsafe extern "C" fn tw_functions_new(
         guard(error, || {
             plain::not_null(functions, "functions")?;
             plain::give(functions, std::ptr::null_mut());
-            let Shared(opened) = shared(capture)?;
+            let capture = shared::<Shared>(capture)?;
+            let Shared(opened) = &*capture;
             let opened = Arc::clone(opened);
             let selected = plain::read_or_zero(options, "options")?.selected(&opened)?;
             plain::give(functions, make(Table::of(&opened, &selected)?));

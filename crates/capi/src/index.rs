@@ -47,7 +47,6 @@ pub(crate) struct Indexed {
 
 impl Kind for Indexed {
     type Opaque = TwIndex;
-    const KIND: u64 = 0x7477_5f69_be40_6105;
     const NAME: &'static str = "index";
 }
 
@@ -105,7 +104,8 @@ pub unsafe extern "C" fn tw_index_new(
         guard(error, || {
             plain::not_null(index, "index")?;
             plain::give(index, std::ptr::null_mut());
-            let Shared(opened) = shared(capture)?;
+            let capture = shared::<Shared>(capture)?;
+            let Shared(opened) = &*capture;
             let opened = Arc::clone(opened);
             let options = plain::read_or_zero(options, "options")?;
             plain::give(index, make(Indexed::make(&opened, &options)?));
@@ -128,7 +128,8 @@ pub unsafe extern "C" fn tw_index_open(
         guard(error, || {
             plain::not_null(index, "index")?;
             plain::give(index, std::ptr::null_mut());
-            let Shared(opened) = shared(capture)?;
+            let capture = shared::<Shared>(capture)?;
+            let Shared(opened) = &*capture;
             let path = plain::path(path, "path")?;
             let unreadable =
                 |why| Failure::new(TW_ERR_READ, format_args!("{}: {why}", path.display()));
@@ -149,7 +150,8 @@ pub unsafe extern "C" fn tw_index_save(
     // SAFETY: the header states what pointers are.
     unsafe {
         guard(error, || {
-            let Indexed { bytes, .. } = shared::<Indexed>(index)?;
+            let index = shared::<Indexed>(index)?;
+            let bytes = &index.bytes;
             let path = plain::path(path, "path")?;
             let written =
                 Growing::create(path).and_then(|mut file| file.append(&bytes.head(bytes.len())));

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `status.rs`, `error.rs` | results of functions, and the structure of an error |
 //! | `guard.rs` | what each exported function runs in: no panic reaches the client |
-//! | `handle.rs` | handles: their kind, whether they are in use |
+//! | `handle.rs` | handles: the table of all, whether they are in use |
 //! | `plain.rs` | structures that begin with their size; strings and arrays of the client |
 //! | `capture.rs`, `opened.rs` | a capture that is open |
 //! | `builder.rs` | a capture that is made in memory |
@@ -16,7 +16,7 @@
 //! | `decode.rs`, `reader.rs` | elements by function call, and on demand |
 //! | `protocol.rs` | protocols of the client |
 //! | `push.rs` | data that the client pushes, memory that it reads, packets, frames and reports |
-//! | `functions.rs`, `profile.rs` | functions and profiles |
+//! | `functions.rs`, `profile.rs`, `results.rs` | functions, profiles, coverage and timelines |
 //! | `index.rs`, `find.rs` | indexes and searches |
 //! | `remedy.rs` | what the texts of errors name as missing |
 //!
@@ -49,6 +49,7 @@ mod protocol;
 mod push;
 mod reader;
 mod remedy;
+mod results;
 mod run;
 mod select;
 mod status;

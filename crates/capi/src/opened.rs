@@ -31,7 +31,6 @@ pub(crate) struct Shared(pub(crate) Arc<Opened>);
 
 impl Kind for Shared {
     type Opaque = TwCapture;
-    const KIND: u64 = 0x7477_5f63_a21f_9d01;
     const NAME: &'static str = "capture";
 }
 

@@ -4,7 +4,7 @@ use std::ffi::{c_char, CStr};
 use std::mem::{size_of, MaybeUninit};
 use std::ptr;
 
-use crate::status::{Failure, TW_ERR_NULL, TW_ERR_SIZE};
+use crate::status::{Failure, TW_ERR_MEMORY, TW_ERR_NULL, TW_ERR_SIZE};
 
 /// The largest structure that a client of any version has.
 const LARGEST: usize = 4096;
@@ -36,6 +36,14 @@ pub(crate) fn not_null<T>(pointer: *const T, name: &str) -> Result<(), Failure> 
         return Err(null(name));
     }
     Ok(())
+}
+
+/// A copy of `bytes`.
+pub(crate) fn copy(bytes: &[u8]) -> Result<Vec<u8>, Failure> {
+    let mut copy = Vec::new();
+    copy.try_reserve_exact(bytes.len()).map_err(|error| Failure::new(TW_ERR_MEMORY, error))?;
+    copy.extend_from_slice(bytes);
+    Ok(copy)
 }
 
 /// The size that a structure states.

@@ -99,7 +99,8 @@ pub unsafe extern "C" fn tw_profile(
     // SAFETY: the header states what pointers are.
     unsafe {
         guard(error, || {
-            let Shared(opened) = shared(capture)?;
+            let capture = shared::<Shared>(capture)?;
+            let Shared(opened) = &*capture;
             let opened = Arc::clone(opened);
             let write = write.ok_or_else(|| Failure::new(TW_ERR_NULL, "`write` is null"))?;
             let wrong = || Failure::argument(format_args!("format {format}"));

@@ -129,7 +129,7 @@ pub type TwReadMemory = Option<
     ) -> i64,
 >;
 
-/// The functions of the client that receive what is decoded; each but `element` may be NULL. All
+/// The functions of the client that receive what is decoded; each may be NULL. All
 /// calls are made by the thread that calls a function of the `tw_push`, within that call. None of
 /// them may use the `tw_push`.
 #[repr(C)]
@@ -157,6 +157,9 @@ pub struct TwPushOptions {
     pub level: u32,
     /// 0.
     pub reserved: u32,
+    /// After this many errors in the trace, such as undecodable packets, decoding ends with
+    /// `TW_STOPPED`; 0: never.
+    pub stop_after: u64,
 }
 
 // SAFETY: integers, raw pointers and functions that may be null, and the size is first.
@@ -187,11 +190,12 @@ struct Pushing {
     opened: Arc<Opened>,
     /// The last error or warning of each source, and of the link.
     last: Vec<(u32, CString)>,
+    /// The number of reports of each severity.
+    counts: [u64; 3],
 }
 
 impl Kind for Pushing {
     type Opaque = TwPush;
-    const KIND: u64 = 0x7477_5f70_11d6_b309;
     const NAME: &'static str = "push";
 }
 
@@ -313,6 +317,11 @@ impl Listener for Monitor {
         };
         Wants::ANY_ORDER.with_packets(packets).with_frames(frame.is_some())
     }
+
+    /// The reports beside it decide when decoding ends.
+    fn full(&self) -> bool {
+        true
+    }
 }
 
 /// A report for the client.
@@ -351,14 +360,19 @@ const fn status(response: Response) -> TwStatus {
 impl Pushing {
     /// Calls `call` with the functions of the client.
     fn call<T>(&mut self, call: impl FnOnce(&mut Push, &mut Client, &mut dyn Listener) -> T) -> T {
-        let Pushing { client, push, last, .. } = self;
+        let Pushing { client, push, last, counts, .. } = self;
         let level = match client.0.level {
             TW_SEVERITY_INFO => Severity::Info,
             TW_SEVERITY_WARNING => Severity::Warning,
             _ => Severity::Error,
         };
         let own = *client;
+        let left = match client.0.stop_after {
+            0 => u64::MAX,
+            most => most.saturating_sub(counts[Severity::Error as usize]),
+        };
         let reports = Reports::new(Severity::Info, |one: &Report| {
+            counts[one.severity as usize] += 1;
             let source = one.source.map_or(TW_NO_SOURCE, |source| source as u32);
             let described = text(&one.to_string());
             match last.iter_mut().find(|(of, _)| *of == source) {
@@ -369,7 +383,7 @@ impl Pushing {
                 report(own, one);
             }
         });
-        call(push, client, &mut (Monitor(own), reports))
+        call(push, client, &mut (Monitor(own), reports.stop_after(left)))
     }
 }
 
@@ -387,7 +401,8 @@ pub unsafe extern "C" fn tw_push_new(
         guard(error, || {
             plain::not_null(push, "push")?;
             plain::give(push, std::ptr::null_mut());
-            let Shared(opened) = shared(capture)?;
+            let capture = shared::<Shared>(capture)?;
+            let Shared(opened) = &*capture;
             let client = Client(plain::read(options, "options")?);
             if client.0.level > TW_SEVERITY_INFO || client.0.reserved != 0 {
                 return Err(Failure::argument("`options` has an unknown level"));
@@ -408,8 +423,8 @@ pub unsafe extern "C" fn tw_push_new(
                 tracewright::decode::Session::new(trace.capture(), plan, &memory, trace.options());
             let session = session.map_err(|error| Failure::new(TW_ERR_SOURCES, error))?;
             let made = Push::new(session.numbered_from(first), memory.live().cloned());
-            let (opened, last) = (Arc::clone(opened), Vec::new());
-            let own = Pushing { client, push: made, memory, opened, last };
+            let (opened, last, counts) = (Arc::clone(opened), Vec::new(), [0; 3]);
+            let own = Pushing { client, push: made, memory, opened, last, counts };
             plain::give(push, make(own));
             Ok(TW_OK)
         })
@@ -527,6 +542,28 @@ pub unsafe extern "C" fn tw_push_last_report(
             let own = used::<Pushing>(push)?;
             let last = own.last.iter().find(|(of, _)| *of == source);
             plain::give(text, last.map_or(std::ptr::null(), |(_, text)| text.as_ptr()));
+            Ok(TW_OK)
+        })
+    }
+}
+
+/// The number of errors, warnings or other reports so far: those of the severity `severity`,
+/// `TW_SEVERITY_*`, also where no function receives them.
+#[no_mangle]
+pub unsafe extern "C" fn tw_push_report_count(
+    push: *mut TwPush,
+    severity: u32,
+    count: *mut u64,
+    error: *mut TwError,
+) -> TwStatus {
+    // SAFETY: the header states what pointers are.
+    unsafe {
+        guard(error, || {
+            plain::not_null(count, "count")?;
+            let own = used::<Pushing>(push)?;
+            let index = (severity as usize).wrapping_sub(1);
+            let wrong = || Failure::argument(format_args!("severity {severity}"));
+            plain::give(count, *own.counts.get(index).ok_or_else(wrong)?);
             Ok(TW_OK)
         })
     }

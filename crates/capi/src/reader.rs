@@ -49,7 +49,6 @@ struct Running {
 
 impl Kind for Reader {
     type Opaque = TwReader;
-    const KIND: u64 = 0x7477_5f72_e81b_0c03;
     const NAME: &'static str = "reader";
 }
 
@@ -117,7 +116,8 @@ pub unsafe extern "C" fn tw_reader_new(
         guard(error, || {
             plain::not_null(reader, "reader")?;
             plain::give(reader, std::ptr::null_mut());
-            let Shared(opened) = shared(capture)?;
+            let capture = shared::<Shared>(capture)?;
+            let Shared(opened) = &*capture;
             let selected = plain::read_or_zero(options, "options")?.selected(opened)?;
             if !selected.window.is_all() || selected.index.is_some() {
                 let what = "a reader reads whole buffers; tw_decode selects parts of them";

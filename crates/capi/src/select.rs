@@ -129,11 +129,11 @@ impl TwDecodeOptions {
             None
         } else {
             // SAFETY: the caller states it.
-            let Indexed { opened: of, index, .. } = unsafe { shared(self.index) }?;
-            if !Arc::ptr_eq(of, opened) {
+            let indexed = unsafe { shared::<Indexed>(self.index) }?;
+            if !Arc::ptr_eq(&indexed.opened, opened) {
                 return Err(Failure::new(TW_ERR_INDEX, "the index is that of another capture"));
             }
-            Some(Arc::clone(index))
+            Some(Arc::clone(&indexed.index))
         };
         let mut jobs = match self.threads {
             0 => Jobs::all(),

@@ -46,6 +46,9 @@ pub const TW_ERR_PROFILE: TwStatus = -14;
 /// An error in the library itself. The handle must not be used but to free it.
 pub const TW_ERR_INTERNAL: TwStatus = -15;
 
+/// There is too little memory for a copy of what the client gives.
+pub const TW_ERR_MEMORY: TwStatus = -16;
+
 /// What a function failed with.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -100,6 +103,7 @@ pub(crate) const fn text_of(status: TwStatus) -> &'static str {
         TW_ERR_QUERY => "query without an answer\0",
         TW_ERR_PROFILE => "profile cannot be written in this format\0",
         TW_ERR_INTERNAL => "internal error\0",
+        TW_ERR_MEMORY => "too little memory\0",
         _ => "unknown result\0",
     }
 }

@@ -187,6 +187,11 @@ impl Problem {
                 f,
                 "the key is repeated, and the value of line {line} is used; remove one of the two"
             ),
+            P::RepeatedKey(line) => write!(
+                f,
+                "the key is that of line {line} as well, and both are used; a snapshot has each \
+                 key once"
+            ),
             P::DuplicateSection(line) => write!(
                 f,
                 "the section is repeated, and is joined to that of line {line}; merge the two"
@@ -277,6 +282,16 @@ impl Problem {
             P::RegisterWide { value, size } => {
                 write!(f, "{value:#x} is wider than {size} bits; correct the value or the size")
             }
+            P::RegisterUnsized(value) => write!(
+                f,
+                "{value:#x} is wider than 32 bits, which a register without a size has; it is used \
+                 as it is; add (size:64) after the name"
+            ),
+            P::DuplicateLocation(first) => write!(
+                f,
+                "the location is that of `{first}` as well, to which links by location refer; \
+                 correct one of the two"
+            ),
             _ => self.dump(f),
         }
     }

@@ -193,6 +193,8 @@ pub enum Problem {
     OutsideSection,
     /// A key is repeated; the line of the first one.
     DuplicateKey(u32),
+    /// A key is repeated among lines that are all used; the line of the first one.
+    RepeatedKey(u32),
     /// A section is repeated; the line of the first one.
     DuplicateSection(u32),
     /// A key is unknown in its section.
@@ -266,6 +268,11 @@ pub enum Problem {
         /// The size in bits.
         size: u32,
     },
+
+    /// The value of a register without a size has more than 32 bits.
+    RegisterUnsized(u128),
+    /// Another device, the one with this name, has the same location.
+    DuplicateLocation(String),
 
     // Dumps.
     /// A file of memory cannot be read.
@@ -460,11 +467,14 @@ impl Problem {
             | P::NotUtf8
             | P::Control
             | P::DuplicateKey(_)
+            | P::RepeatedKey(_)
             | P::DuplicateSection(_)
             | P::Unnamed(_)
             | P::UnknownCore(_)
             | P::RegisterDetail(_)
             | P::RegisterWide { .. }
+            | P::RegisterUnsized(_)
+            | P::DuplicateLocation(_)
             | P::DumpEmpty(_)
             | P::DumpLength { .. }
             | P::DumpWraps

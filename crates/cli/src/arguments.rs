@@ -1,9 +1,10 @@
-//! The arguments of the command, which messages and checks of output files repeat, and the
-//! protocols that it knows.
+//! The arguments of the command, which messages and checks of output files repeat, the messages
+//! that it prints, and the protocols that it knows.
 
 use std::ffi::OsString;
 use std::sync::OnceLock;
 
+use tracewright::decode::Severity;
 use tracewright::protocols::Registry;
 
 /// The arguments of the process belong to it, as those of the standard library do. In a process of
@@ -12,6 +13,19 @@ static ALL: OnceLock<Vec<OsString>> = OnceLock::new();
 
 /// The protocols that the process was made with.
 static PROTOCOLS: OnceLock<Registry> = OnceLock::new();
+
+/// The least severe messages that are printed.
+static LEVEL: OnceLock<Severity> = OnceLock::new();
+
+/// Sets the least severe messages that are printed.
+pub fn set_level(level: Severity) {
+    let _ = LEVEL.set(level);
+}
+
+/// The least severe messages that are printed.
+pub fn level() -> Severity {
+    LEVEL.get().copied().unwrap_or(Severity::Warning)
+}
 
 /// Sets the protocols.
 pub fn set_protocols(protocols: Registry) {

@@ -57,6 +57,7 @@ pub fn run(all: Vec<OsString>) -> u8 {
         Err(help) => return ended(help_text(&help)),
     };
     ColorChoice::from(cli.color).write_global();
+    arguments::set_level(cli.level());
     live::report_large_files();
     let done = match cli.verb {
         Verb::Info(args) => verbs::info::run(&args),
@@ -110,7 +111,7 @@ fn usage(error: clap::Error) -> u8 {
         // The same error, with what can be shown of the arguments.
         match Cli::try_parse_from(arguments::all().iter().cloned().map(shown)) {
             Err(same) if same.kind() == error.kind() => drop(with_advice(same).print()),
-            _ => message::lines(&error.to_string()),
+            _ => message::errors(&error.to_string()),
         }
     }
     2
@@ -166,7 +167,7 @@ fn ended(done: Result<bool, Fail>) -> u8 {
         Ok(true) => 0,
         Ok(false) => 1,
         Err(fail) => {
-            message::line(&format!("tracewright: error: {fail}"));
+            message::error(&format!("tracewright: error: {fail}"));
             2
         }
     }

@@ -4,11 +4,24 @@
 use std::io::{self, Write};
 
 use tracewright::capture::plain;
+use tracewright::decode::Severity;
 
-use crate::options;
+use crate::{arguments, options};
 
-/// Prints a message of one line.
+/// Whether messages of this severity are printed.
+pub fn prints(severity: Severity) -> bool {
+    severity <= arguments::level()
+}
+
+/// Prints a message of one line, which is no error.
 pub fn line(text: &str) {
+    if prints(Severity::Warning) {
+        error(text);
+    }
+}
+
+/// Prints an error of one line.
+pub fn error(text: &str) {
     // A message that cannot be printed is not an error of the command.
     let _ = writeln!(io::stderr(), "{}", plain::line(&options::spelled(text)));
 }
@@ -30,7 +43,14 @@ pub fn unordered(threads: usize) {
     ));
 }
 
-/// Prints lines.
+/// Prints lines, which are no errors.
 pub fn lines(text: &str) {
+    if prints(Severity::Warning) {
+        errors(text);
+    }
+}
+
+/// Prints lines of errors.
+pub fn errors(text: &str) {
     let _ = write!(io::stderr(), "{}", plain::plain(&options::spelled(text)));
 }

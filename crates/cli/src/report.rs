@@ -4,13 +4,14 @@ use std::collections::HashSet;
 
 use tracewright::capture::{Kind, Note, Severity};
 use tracewright::decode::detect::cause::Cause;
+use tracewright::decode::{Report, Reports, Severity as Level};
 use tracewright::views::Stats;
 use tracewright::views::explain::{Decoded, Diagnosis, Remark};
 
 use crate::command_line;
 use crate::fail::Fail;
-use crate::input::Input;
-use crate::message::{line, lines};
+use crate::input::{Input, Job};
+use crate::message::{line, lines, prints};
 use crate::output::Output;
 
 /// The most notes on a capture that are printed.
@@ -35,12 +36,32 @@ pub fn notes_of(input: &Input, shown: &dyn Fn(&Note) -> bool) {
         let more = all.len() - MAX_NOTES;
         line(&format!("note: {more} more notes; `tracewright info --format json` lists them"));
     }
+    if prints(Level::Info) {
+        input.buffers.iter().for_each(|&buffer| reports(&input.job(buffer)));
+    }
+}
+
+/// Prints a line for each error and loss in the trace of a buffer. It is decoded for this.
+fn reports(job: &Job<'_>) {
+    let name = &job.buffer.name;
+    if job.buffer.is_piped() {
+        return line(&format!("note: {name}: errors are not listed: a pipe is read once"));
+    }
+    let Ok(mut session) = job.session() else { return };
+    let mut reports = Reports::new(Level::Info, |report: &Report| {
+        let source = report.source.and_then(|n| job.sources.get(n));
+        let of = source.map_or("trace link", |source| source.name.as_str());
+        let Report { severity, offset, text, .. } = report;
+        line(&format!("{}: {name}: offset {offset}, {of}: {text}", severity.name()));
+    });
+    session.run(job.buffer.parts(), &mut reports);
 }
 
 /// The problems of the capture, without those in its description that are not `shown`.
 pub fn problems(input: &Input, shown: &dyn Fn(&Note) -> bool) -> Vec<String> {
     let notes = input.capture().notes.iter();
-    let notes = notes.filter(|note| note.severity() > Severity::Info && shown(note));
+    let least = |note: &&Note| note.severity() > Severity::Info || prints(Level::Info);
+    let notes = notes.filter(least).filter(|note| shown(note));
     let memory = input.trace.memory().problems.iter().map(ToString::to_string);
     let notes = notes.map(ToString::to_string).chain(memory).chain(input.notes.iter().cloned());
     let mut all: Vec<String> = notes.collect();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tracewright_base::{Context, Element, Isa, Profile, Space, Waypoints};
 use tracewright_capture::{Capture, Dump, Form, Source};
 use tracewright_image::{
-    AddressSpaces, Cache, CacheOptions, Change, Conditions, ContextKey, Elf, Host, Image,
+    AddressSpaces, Cache, CacheOptions, Change, Classify, Conditions, ContextKey, Elf, Host, Image,
     LiveMemory, Load, MAX_CONDITIONAL, Module, ModuleFile, ReadMemory, Region, Segment, Selection,
     SpaceMask, Symbol, Symbols, Thread, Viewpoint, machine_name,
 };
@@ -22,6 +22,8 @@ pub struct Memory {
     /// Memory that a caller reads, and regions that it has added, above the dumps.
     live: Option<Arc<LiveMemory>>,
     added: Vec<Region>,
+    /// What classifies the instructions of a source, by its index in the capture.
+    classifiers: Vec<(usize, Arc<dyn Classify>)>,
     /// With these, the image of each source.
     own: Vec<Arc<Image>>,
     /// Why dumps could not be used, one line each.
@@ -57,6 +59,22 @@ impl Memory {
         self
     }
 
+    /// The same, where `classifier` knows the instructions of the processor of source `source`.
+    /// Sources whose memory depends on more than the context, such as those of perf, are not
+    /// affected.
+    #[must_use]
+    pub fn with_classifier(
+        mut self,
+        capture: &Capture,
+        source: usize,
+        classifier: Arc<dyn Classify>,
+    ) -> Memory {
+        self.classifiers.retain(|(own, _)| *own != source);
+        self.classifiers.push((source, classifier));
+        self.overlay(capture);
+        self
+    }
+
     /// Replaces the regions above the dumps of `capture`. Sessions have the memory that they were
     /// made with, until [`Session::set_memory`](crate::Session::set_memory).
     pub fn set_regions(&mut self, capture: &Capture, regions: Vec<Region>) {
@@ -80,23 +98,29 @@ impl Memory {
 
     /// Makes the image of each source.
     fn overlay(&mut self, capture: &Capture) {
-        let mut known: Vec<(Arc<Image>, Option<usize>, Arc<Image>)> = Vec::new();
+        let mut known: Vec<(Overlay, Arc<Image>)> = Vec::new();
         self.own.clear();
         for (n, source) in capture.sources.iter().enumerate() {
-            let dumps = self.dumps_of(capture, source);
-            let live = self.live.as_ref().map(|live| live.regions(n)).unwrap_or_default();
-            // Sources with the same regions have the same image, and share a cache.
-            let key = self.live.as_ref().and_then(|live| live.source(n));
-            let same = |(own, of, _): &&(Arc<Image>, Option<usize>, _)| {
-                Arc::ptr_eq(own, &dumps) && *of == key
+            let classifier = self.classifiers.iter().find(|(of, _)| *of == n);
+            let overlay = Overlay {
+                dumps: self.dumps_of(capture, source),
+                reads: self.live.as_ref().and_then(|live| live.source(n)),
+                classifier: classifier.map(|(_, classifier)| Arc::clone(classifier)),
             };
-            let image = known.iter().find(same).map(|(.., image)| Arc::clone(image));
-            let image = image.unwrap_or_else(|| {
+            // Sources with the same memory have the same image, and share a cache.
+            let same = known.iter().find(|(own, _)| own.is(&overlay));
+            let image = same.map(|(_, image)| Arc::clone(image)).unwrap_or_else(|| {
+                let Overlay { dumps, classifier, .. } = &overlay;
+                let live = self.live.as_ref().map(|live| live.regions(n)).unwrap_or_default();
                 let regions = live.into_iter().chain(dumps.regions().iter().cloned());
                 let image = Image::new(regions.chain(self.added.iter().cloned()));
-                Arc::new(image.with_symbols(dumps.symbols()))
+                let image = image.with_symbols(dumps.symbols());
+                Arc::new(match classifier {
+                    Some(classifier) => image.with_classifier(Arc::clone(classifier)),
+                    None => image,
+                })
             });
-            known.push((dumps, key, Arc::clone(&image)));
+            known.push((overlay, Arc::clone(&image)));
             self.own.push(image);
         }
     }
@@ -143,6 +167,25 @@ impl Memory {
             Some(shared) => Arc::clone(shared),
             None => Arc::new(image(capture, &capture.images_for(source), &mut Vec::new())),
         }
+    }
+}
+
+/// What the image of a source is made of, beside the regions that all have.
+struct Overlay {
+    dumps: Arc<Image>,
+    /// The source, where the memory that is read depends on it.
+    reads: Option<usize>,
+    classifier: Option<Arc<dyn Classify>>,
+}
+
+impl Overlay {
+    fn is(&self, other: &Overlay) -> bool {
+        let pointer = |overlay: &Overlay| overlay.classifier.as_ref().map(Arc::as_ptr);
+        let same = match (pointer(self), pointer(other)) {
+            (Some(one), Some(other)) => std::ptr::addr_eq(one, other),
+            (one, other) => one.is_none() && other.is_none(),
+        };
+        same && Arc::ptr_eq(&self.dumps, &other.dumps) && self.reads == other.reads
     }
 }
 

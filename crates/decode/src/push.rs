@@ -83,7 +83,9 @@ enum State {
 ///
 /// Beside the consumer, each call takes a monitor: a [`Listener`] that receives packets, frames and
 /// events of the link as it [wants](Listener::wants) them, and elements, and never waits. It may be
-/// ahead of the consumer by the bytes of one call, at most 4 KiB. `()` monitors nothing.
+/// ahead of the consumer by the bytes of one call, at most 4 KiB. Where it is
+/// [full](Listener::full), such as [`Reports`](crate::Reports) after a number of errors, decoding
+/// has failed. `()` monitors nothing.
 #[derive(Debug)]
 pub struct Push {
     session: Session,
@@ -143,6 +145,7 @@ impl Push {
             taken += piece.len();
             self.at += piece.len() as u64;
             match self.deliver(consumer) {
+                Response::Continue if monitor.full() => return Ok((taken, self.fail())),
                 Response::Continue => {}
                 response => return Ok((taken, response)),
             }
@@ -154,6 +157,7 @@ impl Push {
     pub fn flush(&mut self, consumer: &mut dyn Consumer, monitor: &mut dyn Listener) -> Response {
         self.waits = false;
         match self.deliver(consumer) {
+            Response::Continue if self.state != State::Ended && monitor.full() => self.fail(),
             Response::Continue if self.state == State::Ending => self.finish(consumer, monitor),
             response => response,
         }
@@ -221,6 +225,12 @@ impl Push {
         true
     }
 
+    fn fail(&mut self) -> Response {
+        self.queue.clear();
+        self.state = State::Failed;
+        Response::Failed
+    }
+
     fn deliver(&mut self, consumer: &mut dyn Consumer) -> Response {
         if self.state == State::Failed {
             return Response::Failed;
@@ -233,11 +243,7 @@ impl Push {
                     self.waits = true;
                     return response;
                 }
-                Response::Failed => {
-                    self.queue.clear();
-                    self.state = State::Failed;
-                    return response;
-                }
+                Response::Failed => return self.fail(),
             }
         }
         Response::Continue

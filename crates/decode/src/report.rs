@@ -19,6 +19,17 @@ pub enum Severity {
     Info,
 }
 
+impl Severity {
+    /// The severity as a word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+            Severity::Info => "info",
+        }
+    }
+}
+
 /// An error or a warning at a place of the trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
@@ -36,12 +47,7 @@ pub struct Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let severity = match self.severity {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
-            Severity::Info => "info",
-        };
-        write!(f, "{severity} at offset {}", self.offset)?;
+        write!(f, "{} at offset {}", self.severity.name(), self.offset)?;
         match self.source {
             Some(source) => write!(f, ", source {source}: ")?,
             None => f.write_str(", trace link: ")?,

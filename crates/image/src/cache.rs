@@ -430,7 +430,7 @@ impl Cache {
     #[cold]
     fn make_and_explore(&mut self, pc: Pc) -> (BlockId, bool) {
         let mut divided = false;
-        if self.rules.skips_plain(pc.isa)
+        if self.rules.skips_plain(pc.isa, &*self.image)
             && self.table.len() >= self.explored
             && !self.table.overflowed()
         {
@@ -442,7 +442,7 @@ impl Cache {
         }
         let (id, renumbered) = self.make(pc);
         let large = self.table.len() > self.explored && !self.table.overflowed();
-        if large && id != BlockId::NONE && !self.rules.skips_plain(pc.isa) {
+        if large && id != BlockId::NONE && !self.rules.skips_plain(pc.isa, &*self.image) {
             self.explore(pc, id);
         }
         (id, renumbered || divided)

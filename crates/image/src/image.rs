@@ -1,10 +1,12 @@
 //! Program memory.
 
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 
 use tracewright_base::{Security, Space};
 
 use crate::bytes::Bytes;
+use crate::classify::Classify;
 use crate::elf::{Elf, ElfError, Load};
 use crate::flat::{Flat, Interval};
 use crate::region::Region;
@@ -19,6 +21,7 @@ use crate::symbols::Symbols;
 pub struct Image {
     regions: Vec<Region>,
     symbols: Symbols,
+    classifier: Option<Arc<dyn Classify>>,
     version: u64,
     /// One for each distinct set of visible regions.
     views: Vec<Flat>,
@@ -85,13 +88,20 @@ impl Image {
     #[must_use]
     pub fn with(&self, regions: impl IntoIterator<Item = Region>) -> Image {
         let regions = self.regions.iter().cloned().chain(regions).collect();
-        Image::build(regions, self.symbols.clone(), self.version + 1)
+        let image = Image::build(regions, self.symbols.clone(), self.version + 1);
+        Image { classifier: self.classifier.clone(), ..image }
     }
 
     /// The same memory with additional symbols. The version is the same: code did not change.
     #[must_use]
     pub fn with_symbols(self, symbols: &Symbols) -> Image {
         Image { symbols: self.symbols.and(symbols), ..self }
+    }
+
+    /// The same memory, of a processor whose instructions `classifier` knows.
+    #[must_use]
+    pub fn with_classifier(self, classifier: Arc<dyn Classify>) -> Image {
+        Image { classifier: Some(classifier), ..self }
     }
 
     fn build(regions: Vec<Region>, symbols: Symbols, version: u64) -> Image {
@@ -110,7 +120,7 @@ impl Image {
             view_of[space.index()] = view as u8;
         }
         let views = seen.into_iter().map(Flat::new).collect();
-        Image { regions, symbols, version, views, view_of }
+        Image { regions, symbols, classifier: None, version, views, view_of }
     }
 
     /// The number of changes since the first image.
@@ -126,6 +136,12 @@ impl Image {
     /// The symbols.
     pub fn symbols(&self) -> &Symbols {
         &self.symbols
+    }
+
+    /// What classifies instructions that are not those of the architecture.
+    #[inline]
+    pub fn classifier(&self) -> Option<&dyn Classify> {
+        self.classifier.as_deref()
     }
 
     /// The view of `space`.

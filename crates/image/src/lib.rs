@@ -30,6 +30,7 @@ mod address_spaces;
 pub mod block_map;
 mod bytes;
 mod cache;
+mod classify;
 mod conditions;
 mod debug_info;
 pub mod debug_limits;
@@ -62,6 +63,7 @@ pub use address_spaces::{
 };
 pub use bytes::{Bytes, BytesReader, OnDemand, Owner};
 pub use cache::{Cache, CacheOptions};
+pub use classify::Classify;
 pub use conditions::{Conditions, MAX_CONDITIONAL, Overlay, Selection, When};
 pub use debug_info::{DebugInfo, Frame, FunctionCode, Located};
 pub use elf::{Elf, ElfError, Load, Segment, machine_name};

@@ -6,6 +6,7 @@ use tracewright_isa::data::transfer;
 use tracewright_isa::rv::{self, Extensions, Upper};
 use tracewright_isa::{ItState, a64, classify, riscv, t32};
 
+use crate::classify::{Classify, MAX_CLASSIFIED};
 use crate::image::{Image, View};
 use crate::opcode_check::OpcodeCheck;
 
@@ -23,6 +24,12 @@ pub trait ReadCode {
     /// Reads memory at `address` into `out` and returns how many bytes are known. After the last
     /// address of `mask` follows address 0.
     fn read(&self, view: View, address: u64, mask: u64, out: &mut [u8]) -> usize;
+
+    /// What classifies instructions that are not those of the architecture.
+    #[inline]
+    fn classifier(&self) -> Option<&dyn Classify> {
+        None
+    }
 }
 
 impl ReadCode for Image {
@@ -34,6 +41,11 @@ impl ReadCode for Image {
     #[inline]
     fn read(&self, view: View, address: u64, mask: u64, out: &mut [u8]) -> usize {
         Image::read(self, view, address, mask, out)
+    }
+
+    #[inline]
+    fn classifier(&self) -> Option<&dyn Classify> {
+        Image::classifier(self)
     }
 }
 
@@ -70,9 +82,10 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
-    /// Whether code of `isa` is plain instructions, found by their groups, and few others.
-    pub(crate) fn skips_plain(&self, isa: Isa) -> bool {
-        isa == Isa::A64 && !self.waypoints.has(Kind::Plain)
+    /// Whether code of `isa` in `memory` is plain instructions, found by their groups, and few
+    /// others.
+    pub(crate) fn skips_plain(&self, isa: Isa, memory: &impl ReadCode) -> bool {
+        isa == Isa::A64 && !self.waypoints.has(Kind::Plain) && memory.classifier().is_none()
     }
 
     /// Whether loads or stores end a block.
@@ -109,7 +122,7 @@ impl<'a, I: ReadCode> Memory<'a, I> {
         // `reader.at` is the second half of a 4-byte instruction of the code before `start`.
         let thumb = matches!(self.isa, Isa::T32 | Isa::ThumbEe);
         let mut inside = thumb && !self.begins_instruction(start);
-        let skips = rules.skips_plain(self.isa);
+        let skips = rules.skips_plain(self.isa, self.image);
         loop {
             if skips
                 && let Some((count, last)) =
@@ -345,14 +358,19 @@ impl<'a, I: ReadCode> Reader<'a, I> {
             }
         };
         let known = bytes.len() as u64;
-        let instruction = match isa {
+        let before = *it;
+        let standard = match isa {
             Isa::Rv32 | Isa::Rv64 => match riscv(bytes) {
                 Some(opcode) => Some(self.riscv(opcode)?),
                 None => None,
             },
             _ => classify(isa, bytes, self.at, it),
         };
-        let Some(instruction) = instruction.filter(|i| i.size > 0) else {
+        let own = image.classifier().and_then(|classifier| self.own(classifier, before));
+        if own.is_some() {
+            self.upper = Upper::default();
+        }
+        let Some(instruction) = own.or(standard).filter(|i| i.size > 0) else {
             let readable = if known < MAX_INSTRUCTION_LEN as u64 { known } else { 0 };
             return Err(Miss { address: self.at.wrapping_add(readable) & mask });
         };
@@ -363,6 +381,19 @@ impl<'a, I: ReadCode> Reader<'a, I> {
         self.at = self.at.wrapping_add(u64::from(instruction.size)) & mask;
         self.run = self.run.get(usize::from(instruction.size)..).unwrap_or_default();
         Ok(instruction)
+    }
+
+    /// The instruction at `at`, where `classifier` knows it. An IT block makes it conditional.
+    #[cold]
+    fn own(&self, classifier: &dyn Classify, it: ItState) -> Option<Instruction> {
+        let Memory { image, view, isa, .. } = self.memory;
+        let mut bytes = [0; MAX_CLASSIFIED];
+        let known = image.read(view, self.at, isa.address_mask(), &mut bytes);
+        let mut own = classifier.classify(isa, self.at, bytes.get(..known)?)?;
+        let size = usize::from(own.size);
+        own.conditional |= matches!(isa, Isa::T32 | Isa::ThumbEe) && it.conditional();
+        let fits = size <= known && u64::from(own.size).is_multiple_of(isa.alignment());
+        (fits && size > 0).then_some(own)
     }
 
     /// Whether the next instruction is a jump whose target the last instruction determines.

@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use crate::error::FindError;
-use crate::find::{Finder, Found};
+use crate::find::Finder;
+use crate::found::Found;
 use crate::query::{Condition, Which};
 
 /// The most matches in memory.

@@ -4,13 +4,15 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-use tracewright_base::{Batch, BlockStep, Context, Element, Part, Turns};
+use tracewright_base::{Batch, BlockStep, Element, Part, Turns};
 use tracewright_capture::Buffer;
 use tracewright_decode::ordered;
 use tracewright_decode::{Listener, Plan, Session};
 
 use crate::error::{FindError, IndexError};
+use crate::found::Found;
 use crate::index::{Index, IndexedBuffer};
+use crate::links::{LinkQuery, placed};
 use crate::matcher::{Matcher, Matches};
 use crate::position::Position;
 use crate::probe::Nothing;
@@ -18,25 +20,6 @@ use crate::query::{Bound, Condition, Query, Which};
 use crate::resolve::Addresses;
 use crate::scan::Scan;
 use crate::writer::Subject;
-
-/// An element that was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Found {
-    /// The number of its source in the plan of the buffer.
-    pub source: usize,
-    /// Its offset in the buffer.
-    pub at: u64,
-    /// Its number, counted from 0 over all sources in the order of the output.
-    pub number: u64,
-    /// The number of instructions before it, of all sources.
-    pub instruction: u64,
-    /// The last timestamp of its source, up to and including it.
-    pub time: Option<u64>,
-    /// The context of its source.
-    pub context: Option<Context>,
-    /// The element.
-    pub element: Element,
-}
 
 /// The result of a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,18 +73,62 @@ impl<'a> Finder<'a> {
     /// # Errors
     /// [`FindError`].
     pub fn find(&mut self, query: &Query) -> Result<Answer, FindError> {
-        let mut domain = 0..u64::MAX;
+        let (mut domain, mut offsets) = (0..u64::MAX, 0..u64::MAX);
         if let Some((bound, other)) = &query.bound {
             let Answer::Elements(found) = self.find(other)? else {
                 return Ok(none(query.which));
             };
             match (found.first(), bound) {
                 (None, _) => return Ok(none(query.which)),
-                (Some(found), Bound::Before) => domain.end = found.number,
-                (Some(found), Bound::After) => domain.start = found.number.saturating_add(1),
+                (Some(found), Bound::Before) => {
+                    (domain.end, offsets.end) = (found.number, found.at);
+                }
+                (Some(found), Bound::After) => {
+                    // The element with the number of an event of the link is after it.
+                    let next = u64::from(found.link.is_none());
+                    domain.start = found.number.saturating_add(next);
+                    offsets.start = found.at.saturating_add(1);
+                }
             }
         }
+        if let Some(link) = LinkQuery::of(&query.conditions) {
+            return self.with_link(query, &link, domain, &offsets);
+        }
         self.within(query.which, &query.conditions, domain, self.most(query.which))
+    }
+
+    /// Answers a query for which events of the link at `offsets` are results, too.
+    fn with_link(
+        &mut self,
+        query: &Query,
+        link: &LinkQuery,
+        domain: Range<u64>,
+        offsets: &Range<u64>,
+    ) -> Result<Answer, FindError> {
+        let mut all = match link.is_only_of_link() {
+            true => Vec::new(),
+            false => self.page(Which::All, &query.conditions, domain, usize::MAX)?,
+        };
+        let mut events = match self.subject.capture.buffers.get(self.plan.buffer) {
+            Some(buffer) => link.events(buffer, self.plan)?,
+            None => Vec::new(),
+        };
+        events.retain(|(at, _)| offsets.contains(at));
+        if query.which == Which::Count {
+            return Ok(Answer::Count((all.len() + events.len()) as u64));
+        }
+        all.extend(placed(events, &mut self.search.scan)?);
+        all.sort_by_key(|found| (found.at, found.number));
+        let one = match query.which {
+            Which::First => all.first(),
+            Which::Last => all.last(),
+            Which::Nth(n) => usize::try_from(n).ok().and_then(|n| all.get(n.wrapping_sub(1))),
+            Which::Count | Which::All => {
+                all.truncate(self.limit);
+                return Ok(Answer::Elements(all));
+            }
+        };
+        Ok(Answer::Elements(one.copied().into_iter().collect()))
     }
 
     /// The first element after element `number` that matches `conditions`.
@@ -528,6 +555,7 @@ impl<'a> Hits<'a> {
             time: position.times.get(source).copied().flatten(),
             context: position.contexts.get(source).copied().flatten().map(|(_, context)| context),
             element,
+            link: None,
         };
         match self.which {
             Which::Count => self.count = self.count.saturating_add(end - first),

@@ -10,7 +10,7 @@ use std::ops::Range;
 /// WHICH     = first | last | nth N | count | all
 /// CONDITION = function NAME | line FILE:N | address A[..B] | exception [N] | context [ID]
 ///           | access [A[..B]] [=VALUE] | write [PORT | MASTER:CHANNEL] [~TEXT]
-///           | gap | event [N] | trigger | time T[..U] | any
+///           | gap | event [N] | trigger | flush | sync | barrier | custom | time T[..U] | any
 ///           | offset A[..B] | instruction N[..M] | element N[..M]
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,8 +85,14 @@ pub enum Condition {
     Gap,
     /// An event of the trace unit, any or with this number.
     Event(Option<u64>),
-    /// The trigger fired.
+    /// The trigger fired: of a trace unit, or of the trace link.
     Trigger,
+    /// A flush response of the trace link.
+    Flush,
+    /// A synchronisation packet of the trace link.
+    Sync,
+    /// A barrier of the trace link between separate traces.
+    Barrier,
     /// Content of a protocol of another crate.
     Custom,
     /// The time is inside: the last timestamp of the source, up to and including the element.
@@ -129,7 +135,7 @@ impl fmt::Display for QueryError {
 impl std::error::Error for QueryError {}
 
 /// Words that begin a condition.
-const CONDITIONS: [&str; 16] = [
+const CONDITIONS: [&str; 19] = [
     "function",
     "address",
     "exception",
@@ -139,6 +145,9 @@ const CONDITIONS: [&str; 16] = [
     "gap",
     "event",
     "trigger",
+    "flush",
+    "sync",
+    "barrier",
     "custom",
     "time",
     "offset",
@@ -298,6 +307,9 @@ impl<'a> Words<'a> {
             "instruction" => Condition::Instruction(self.range("instruction", false)?),
             "element" => Condition::Element(self.range("element", false)?),
             "trigger" => Condition::Trigger,
+            "flush" => Condition::Flush,
+            "sync" => Condition::Sync,
+            "barrier" => Condition::Barrier,
             "custom" => Condition::Custom,
             "line" => {
                 let what = || QueryError("`line` needs FILE:N, such as main.c:12".into());

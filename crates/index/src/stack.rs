@@ -6,7 +6,8 @@ use tracewright_base::Waypoints;
 use tracewright_image::CacheOptions;
 
 use crate::error::FindError;
-use crate::find::{Finder, Found};
+use crate::find::Finder;
+use crate::found::Found;
 use crate::window::{self, Window};
 
 impl Finder<'_> {

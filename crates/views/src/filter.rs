@@ -162,8 +162,9 @@ pub fn is_at(element: &Element, has: impl Fn(u64, u64) -> bool) -> bool {
 pub const INSTRUCTION: &str = "instruction";
 
 /// The kinds of elements, and of the other lines of a listing.
-pub const KINDS: [&str; 30] = [
+pub const KINDS: [&str; 33] = [
     "ambiguity",
+    "barrier",
     "context",
     "corrected",
     "custom",
@@ -174,6 +175,7 @@ pub const KINDS: [&str; 30] = [
     "events",
     "exception",
     "exception-return",
+    "flush",
     "gap",
     "global-timestamp",
     "inconsistency",
@@ -185,6 +187,7 @@ pub const KINDS: [&str; 30] = [
     "no-code",
     "range",
     "software-write",
+    "sync",
     "text",
     "timestamp",
     "trace-on",

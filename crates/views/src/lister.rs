@@ -47,8 +47,8 @@ pub trait Form {
     /// Turns of a loop that are not listed.
     fn turns(&mut self, to: LineOrigin<'_>, turns: LoopTurns<'_>, out: &mut String);
 
-    /// A trigger of the trace link, with its value.
-    fn link_trigger(&mut self, at: u64, value: u8, out: &mut String);
+    /// An event of the trace link, of this kind, with its value.
+    fn link_event(&mut self, at: u64, kind: &str, value: Option<u8>, out: &mut String);
 
     /// Further ranges of a packet are not listed.
     fn unlisted(&mut self, to: LineOrigin<'_>, out: &mut String);
@@ -210,9 +210,25 @@ impl<F: Form, W: io::Write> Lister<F, W> {
         self.lines.relieve();
     }
 
-    /// Whether triggers of the trace link are listed: where they are asked for.
-    fn lists_triggers(&self) -> bool {
-        self.form.lists().elements && self.filter.names("trigger")
+    /// Whether events of the trace link are listed: where they are asked for.
+    fn lists_link(&self) -> bool {
+        let names = ["trigger", "flush", "sync", "barrier"];
+        self.form.lists().elements && names.into_iter().any(|name| self.filter.names(name))
+    }
+
+    fn link_event(&mut self, at: u64, event: frames::Event) {
+        let (name, kind, value) = match event {
+            frames::Event::Trigger(value) => ("trigger", "trigger", Some(value)),
+            frames::Event::Flush(value) => ("flush", "flush", Some(value)),
+            frames::Event::FullSync => ("sync", "full-sync", None),
+            frames::Event::HalfSync => ("sync", "half-sync", None),
+            frames::Event::Barrier => ("barrier", "barrier", None),
+            _ => return,
+        };
+        if self.filter.names(name) {
+            self.form.link_event(at, kind, value, &mut self.lines.text);
+            self.lines.relieve();
+        }
     }
 
     fn skipped_packet(&mut self, n: usize, at: u64, packet: Option<AnyPacket<'_>>) {
@@ -352,10 +368,7 @@ impl<F: Form, W: io::Write> Listener for Lister<F, W> {
             Event::Packet { source, bytes, packet } => self.packet(*source, bytes, *packet),
             Event::Skipped { source, at, packet } => self.skipped_packet(*source, *at, *packet),
             Event::Select { source, selection } => self.select(*source, *selection),
-            Event::Link { at, event: frames::Event::Trigger(value) } if self.lists_triggers() => {
-                self.form.link_trigger(*at, *value, &mut self.lines.text);
-                self.lines.relieve();
-            }
+            Event::Link { at, event } if self.lists_link() => self.link_event(*at, *event),
             _ => {}
         }
     }
@@ -363,7 +376,7 @@ impl<F: Form, W: io::Write> Listener for Lister<F, W> {
     fn wants(&self) -> Wants {
         match self.form.lists().packets {
             true => Wants::EACH_PACKET,
-            false if self.lists_triggers() => Wants::ELEMENTS.with_packets(Packets::Counted),
+            false if self.lists_link() => Wants::ELEMENTS.with_packets(Packets::Counted),
             false => Wants::ELEMENTS,
         }
     }

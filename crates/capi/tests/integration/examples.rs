@@ -230,4 +230,37 @@ fn a_protocol_of_the_client_is_decoded() {
     if let Some(checked) = run_checked(&program, &args) {
         assert_eq!(output(&checked), done);
     }
+
+    // The same in a snapshot that names the protocol.
+    let own = here.join(format!("messages-{}", std::process::id()));
+    std::fs::create_dir_all(&own).unwrap();
+    std::fs::copy(&trace, own.join("trace.bin")).unwrap();
+    std::fs::copy(&memory, own.join("memory.bin")).unwrap();
+    for (name, text) in [
+        (
+            "snapshot.ini",
+            "[snapshot]\nversion=1.0\n[device_list]\na=cpu.ini\nb=unit.ini\n[trace]\n\
+             metadata=trace.ini\n",
+        ),
+        (
+            "trace.ini",
+            "[trace_buffers]\nbuffers=b\n[b]\nname=B\nfile=trace.bin\nformat=source_data\n\
+             [core_trace_sources]\ncpu=unit\n[source_buffers]\nunit=B\n",
+        ),
+        (
+            "cpu.ini",
+            "[device]\nname=cpu\nclass=core\ntype=ARMv8-A\n[dump]\nfile=memory.bin\n\
+             address=0x1000\n",
+        ),
+        ("unit.ini", "[device]\nname=unit\nclass=trace_source\ntype=BranchMessages1.0\n"),
+    ] {
+        std::fs::write(own.join(name), text).unwrap();
+    }
+    let want = want.replace(" custom note hi\n", " custom\n") + "1 notes\n";
+    let args = [own.to_str().unwrap()];
+    assert_eq!(output(&run(&program, &args)), want);
+    if let Some(checked) = run_checked(&program, &args) {
+        assert_eq!(output(&checked), want);
+    }
+    std::fs::remove_dir_all(&own).unwrap();
 }

@@ -10,3 +10,4 @@ mod damaged;
 mod examples;
 mod header;
 mod misuse;
+mod results;

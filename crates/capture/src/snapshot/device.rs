@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use tracewright_image::SpaceMask;
 
-use super::reader::{Doc, Reader, Table};
+use super::reader::{Doc, Reader, Table, location_words};
 use super::register::register;
 use crate::capture::Capture;
 use crate::container::Container;
@@ -100,7 +100,7 @@ struct Head {
     name: String,
     class: Option<String>,
     device_type: String,
-    location: Option<String>,
+    location: Option<(String, Origin)>,
 }
 
 fn head(reader: &mut Reader, doc: &Doc<'_>) -> Head {
@@ -121,13 +121,28 @@ fn head(reader: &mut Reader, doc: &Doc<'_>) -> Head {
     });
     let class = value(&section, "class").or_else(|| core.as_ref().map(|_| "core".to_owned()));
     let device_type = value(&section, "type").or(core).unwrap_or_default();
-    let (location, path) = (value(&section, "location"), doc.path.to_owned());
+    let location = section.as_ref().and_then(|s| s.value("location"));
+    let location = location.filter(|(text, _)| !text.is_empty());
+    let location = location.map(|(text, origin)| (text.to_owned(), origin));
+    let path = doc.path.to_owned();
     Head { origin, path, name, class, device_type, location }
 }
 
 /// Adds the device to its list in `capture`.
 fn add(reader: &mut Reader, capture: &mut Capture, head: Head, registers: Registers) -> Owner {
     let Head { origin, path, name, class, device_type, location } = head;
+    let location = location.map(|(location, at)| {
+        match reader.located.entry(location_words(&location)) {
+            Entry::Vacant(entry) => {
+                entry.insert(name.clone());
+            }
+            Entry::Occupied(entry) => {
+                let first = entry.get().clone();
+                reader.note(at, Problem::DuplicateLocation(first));
+            }
+        }
+        location
+    });
     let class = class.unwrap_or_else(|| {
         let class = infer_class(&device_type);
         let problem = if class.is_empty() { Problem::Unclassed } else { Problem::NoClass(class) };

@@ -37,6 +37,7 @@ pub fn read(path: &Path, index: &Path, access: Access) -> Result<Capture, OpenEr
     let devices = reader
         .lines(&doc, "device_list")
         .ok_or_else(|| OpenError::new(index, Problem::NoSection("device_list")))?;
+    reader.repeated_keys(&devices);
     for (n, entry) in devices.entries.iter().enumerate() {
         if n == MAX_DEVICES {
             reader.note(devices.key(entry), Problem::TooMany("devices", MAX_DEVICES));
@@ -81,6 +82,7 @@ fn about(reader: &mut Reader, doc: &Doc<'_>, capture: &mut Capture) -> Result<()
 /// The `[clusters]` section: `NAME=DEVICE,DEVICE`.
 fn clusters(reader: &mut Reader, doc: &Doc<'_>, capture: &mut Capture) {
     let Some(section) = reader.lines(doc, "clusters") else { return };
+    reader.repeated_keys(&section);
     let cores = Names::of(capture.cores.iter().map(|core| core.name.as_str()));
     for entry in &section.entries {
         let mut cluster = Cluster { name: entry.key.to_owned(), cores: Vec::new() };

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 
 use crate::Bytes;
 use crate::access::Access;
-use crate::ini::{Entry, Ini, utf16};
+use crate::ini::{Entry, Ini, list, utf16};
 use crate::limits::{MAX_FILES, MAX_MALFORMED};
 use crate::notes::Notes;
+use crate::number::number;
 use crate::open_files::{self, OpenFiles};
 use crate::origin::Origin;
 use crate::origin::shortened;
@@ -70,6 +71,8 @@ pub(super) struct Reader {
     pub(super) described: HashMap<String, PathBuf>,
     /// The names of the devices that were read, by file.
     pub(super) device_files: HashMap<PathBuf, String>,
+    /// The names of the devices that were read, by location.
+    pub(super) located: HashMap<Vec<(String, String)>, String>,
     /// A device could not be read, so that links may refer to it in vain.
     pub(super) lost_device: bool,
 }
@@ -83,6 +86,7 @@ impl Reader {
             notes: Notes::default(),
             described: HashMap::new(),
             device_files: HashMap::new(),
+            located: HashMap::new(),
             lost_device: false,
         }
     }
@@ -221,6 +225,17 @@ impl Reader {
         self.joined(doc, name, false)
     }
 
+    /// Notes repeated keys of a table whose lines are all used.
+    pub(super) fn repeated_keys(&mut self, table: &Table<'_>) {
+        let mut seen = HashMap::new();
+        for entry in &table.entries {
+            let first = *seen.entry(entry.key.to_ascii_lowercase()).or_insert(entry.line);
+            if first != entry.line {
+                self.note(table.key(entry), Problem::RepeatedKey(first));
+            }
+        }
+    }
+
     fn joined<'a>(&mut self, doc: &Doc<'a>, name: &str, once: bool) -> Option<Table<'a>> {
         let same = doc.sections.get(&name.to_ascii_lowercase())?;
         let mut same = same.iter().filter_map(|n| doc.ini.sections.get(*n));
@@ -262,6 +277,23 @@ impl Reader {
             }
         }
     }
+}
+
+/// The words of a location, a list of `key:value`. Lists are equal irrespective of order, case,
+/// blanks and leading zeros.
+pub(super) fn location_words(text: &str) -> Vec<(String, String)> {
+    let mut words: Vec<_> = list(text)
+        .map(|word| {
+            let (key, value) = word.split_once(':').unwrap_or(("", word));
+            let value = match number(value) {
+                Some(n) => n.to_string(),
+                None => value.trim().to_ascii_lowercase(),
+            };
+            (key.trim().to_ascii_lowercase(), value)
+        })
+        .collect();
+    words.sort();
+    words
 }
 
 /// The first characters of a line, for a message.

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::path::Path;
 
-use super::reader::{Doc, Reader};
+use super::reader::{Doc, Reader, location_words};
 use crate::buffer::{Buffer, Format};
 use crate::buffer_file::File;
 use crate::capture::Capture;
@@ -313,23 +313,6 @@ fn join(
         }
         Some(_) => {}
     }
-}
-
-/// The words of a list of `key:value`. Lists are equal irrespective of order, case, blanks and
-/// leading zeros.
-fn location_words(text: &str) -> Vec<(String, String)> {
-    let mut words: Vec<_> = list(text)
-        .map(|word| {
-            let (key, value) = word.split_once(':').unwrap_or(("", word));
-            let value = match number(value) {
-                Some(n) => n.to_string(),
-                None => value.trim().to_ascii_lowercase(),
-            };
-            (key.trim().to_ascii_lowercase(), value)
-        })
-        .collect();
-    words.sort();
-    words
 }
 
 /// The number of sources that the note about an unformatted buffer of several sources names.

@@ -384,7 +384,9 @@ fn register_key(register: &Register) -> Result<String, Problem> {
     if name.contains('(') {
         return Err(Problem::Unwritable(name.to_owned()));
     }
-    Ok(match (register.id, register.size) {
+    // A register without a size has 32 bits. (4.2.2.2)
+    let wide = (register.value > u32::MAX.into()).then_some(u64::BITS);
+    Ok(match (register.id, register.size.or(wide)) {
         (None, None) => name.to_owned(),
         (Some(id), None) => format!("{name}(id:{id:#x})"),
         (None, Some(size)) => format!("{name}(size:{size})"),

@@ -42,6 +42,9 @@ const NOTES: &[(&str, &[Edit], &[&str])] = &[
     ("a cluster with an unknown core", &[Text("snapshot.ini", "[trace]", "[clusters]\nall=cpu, gpu\n[trace]")], &[
         "info: snapshot.ini:9: [clusters] all: unknown core `gpu`; correct the name or add the device",
     ]),
+    ("a cluster twice", &[Text("snapshot.ini", "[trace]", "[clusters]\nall=cpu\nall=cpu\n[trace]")], &[
+        "warning: snapshot.ini:10: [clusters] all: the key is that of line 9 as well, and both are used; a snapshot has each key once",
+    ]),
     // Devices.
     ("no device file", &[Missing("etm.ini")], &[
         "error: snapshot.ini:6: [device_list] device1: cannot read etm.ini, so the device is missing: no such file; copy the file there or remove the line",
@@ -75,6 +78,9 @@ const NOTES: &[(&str, &[Edit], &[&str])] = &[
         "info: trace.ini:10: [core_trace_sources] cpu: unknown core `cpu`; correct the name or add the device",
         "warning: trace.ini: the core of etm is not recorded, so its profile is inferred from the trace unit's registers; add `CORE=etm` to [core_trace_sources]",
     ]),
+    ("two devices of one key", &[Text("snapshot.ini", "device1=etm.ini", "device0=etm.ini")], &[
+        "warning: snapshot.ini:6: [device_list] device0: the key is that of line 5 as well, and both are used; a snapshot has each key once",
+    ]),
     ("a device file twice", &[Text("snapshot.ini", "device1=etm.ini", "device1=etm.ini\ndevice2=etm.ini")], &[
         "error: snapshot.ini:7: [device_list] device2: the file of `etm` is listed twice, and links refer to the first; remove one of the two lines",
     ]),
@@ -103,6 +109,19 @@ const NOTES: &[(&str, &[Edit], &[&str])] = &[
     ]),
     ("an unknown word at a register", &[Text("etm.ini", "(0x004)", "(4, colour:red)")], &[
         "warning: etm.ini:7: [regs] TRCCONFIGR(4, colour:red): `colour:red` was skipped; expected (ID), (id:ID) or (size:BITS) after the register's name",
+    ]),
+    ("a register of 36 bits without a size", &[Text("etm.ini", "=0xC1", "=0x100000001")], &[
+        "warning: etm.ini:7: [regs] TRCCONFIGR(0x004): 0x100000001 is wider than 32 bits, which a register without a size has; it is used as it is; add (size:64) after the name",
+    ]),
+    ("a register of 36 bits", &[Text("etm.ini", "(0x004)=0xC1", "(4,size:64)=0x100000001")], &[]),
+    ("a bracket that is not closed", &[Text("etm.ini", "(0x004)", "(0x004")], &[
+        "warning: etm.ini:7: [regs] TRCCONFIGR(0x004: `0x004` was skipped; expected (ID), (id:ID) or (size:BITS) after the register's name",
+    ]),
+    ("two devices at one location", &[
+        Text("cpu.ini", "name=cpu\n", "name=cpu\nlocation=ap:1, address:0x10\n"),
+        Text("etm.ini", "name=etm\n", "name=etm\nlocation=ADDRESS:16,ap:01\n"),
+    ], &[
+        "warning: etm.ini:3: [device] location: the location is that of `cpu` as well, to which links by location refer; correct one of the two",
     ]),
     ("a register twice", &[Text("etm.ini", "=0xC1\n", "=0xC1\ntrcconfigr(id:4)=0\n")], &[
         "warning: etm.ini:8: [regs] trcconfigr(id:4): the key is repeated, and the value of line 7 is used; remove one of the two",

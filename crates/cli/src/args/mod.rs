@@ -45,6 +45,7 @@ pub use units::{
 
 use anstream::ColorChoice;
 use clap::{Parser, Subcommand, ValueEnum};
+use tracewright::decode::Severity;
 
 use self::own::{LAST, Own};
 
@@ -70,6 +71,26 @@ pub struct Cli {
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = ColorArg::Auto,
           display_order = LAST)]
     pub color: ColorArg,
+    /// Print errors only to standard error: no notes and no summary.
+    #[arg(long, global = true, conflicts_with = "verbose", display_order = LAST)]
+    pub quiet: bool,
+    /// Print what is for information, too, and a line for each error and loss in the trace, to
+    /// standard error.
+    #[arg(long, global = true, display_order = LAST)]
+    pub verbose: bool,
+}
+
+impl Cli {
+    /// The least severe messages that are printed. `profile` and `merge` have a `--quiet` of their
+    /// own.
+    pub fn level(&self) -> Severity {
+        let own = matches!(self.verb, Verb::Profile(_) | Verb::Merge(_));
+        match (self.quiet && !own, self.verbose) {
+            (true, _) => Severity::Error,
+            (_, true) => Severity::Info,
+            _ => Severity::Warning,
+        }
+    }
 }
 
 /// Whether the text output has colours.

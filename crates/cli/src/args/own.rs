@@ -49,7 +49,7 @@ pub(super) fn in_two_lengths(verb: Command) -> Command {
         }
     }
     let verb = verb.mut_args(|arg| {
-        let is_shared = arg.get_help_heading().is_some() || arg.get_id() == "color";
+        let is_shared = arg.get_help_heading().is_some() || arg.is_global_set();
         arg.hide_short_help(is_shared)
     });
     let short = verb.get_after_long_help().and_then(|long| shortened(&long.to_string(), &groups));

@@ -3,6 +3,7 @@
 use tracewright::analysis::stacks::FunctionId;
 use tracewright::capture::plain::line as plain_line;
 use tracewright::decode::{Fork, Listener};
+use tracewright::frames::Event as LinkEvent;
 use tracewright::index::query::Which;
 use tracewright::index::{Answer, Finder, Found, Query};
 use tracewright::views::explain::Remark;
@@ -86,6 +87,13 @@ pub fn run(args: &FindArgs) -> Result<bool, Fail> {
             }
             Answer::Elements(found) => {
                 for found in &found {
+                    if let Some(event) = found.link {
+                        match args.format {
+                            FindFormat::Text => output.print(&link_line(found, event))?,
+                            FindFormat::Json => output.json(&link_object(&job, found, event))?,
+                        }
+                        continue;
+                    }
                     let stack = stack(&job, &finder, found, span)?;
                     match args.format {
                         FindFormat::Text => output.print(&line(&job, found, &stack))?,
@@ -168,6 +176,45 @@ fn line(job: &Job<'_>, found: &Found, stack: &[String]) -> String {
         frames => format!("  stack {}", plain_line(&frames.join(";"))),
     };
     format!("{line}  {listed}{stack}\n")
+}
+
+/// The name of an event of the trace link, and its value.
+fn link_event(event: LinkEvent) -> (&'static str, Option<u8>) {
+    match event {
+        LinkEvent::Trigger(value) => ("trigger", Some(value)),
+        LinkEvent::Flush(value) => ("flush", Some(value)),
+        LinkEvent::Barrier => ("barrier", None),
+        LinkEvent::HalfSync => ("half-sync", None),
+        _ => ("full-sync", None),
+    }
+}
+
+/// The line of an event of the trace link.
+fn link_line(found: &Found, event: LinkEvent) -> String {
+    let (name, value) = link_event(event);
+    let value = value.map_or(String::new(), |value| format!(", value {value:#04x}"));
+    let Found { number, instruction, at, .. } = found;
+    format!(
+        "element {number}  instruction {instruction}  offset {at}  link  {name}  of the trace \
+         link{value}\n"
+    )
+}
+
+/// The object of an event of the trace link.
+fn link_object(job: &Job<'_>, found: &Found, event: LinkEvent) -> String {
+    let (name, value) = link_event(event);
+    let mut line = String::new();
+    Object::new(&mut line)
+        .text("type", "found")
+        .text("buffer", &job.buffer.name)
+        .number("element", found.number)
+        .number("instruction", found.instruction)
+        .number("offset", found.at)
+        .text("kind", name)
+        .flag("link", true)
+        .maybe_number("value", value.map(u64::from))
+        .end();
+    line + "\n"
 }
 
 /// The object of a result.

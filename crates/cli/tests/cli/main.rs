@@ -26,6 +26,7 @@ mod itm;
 mod itm_forms;
 mod itm_values;
 mod joined;
+mod levels;
 mod limits;
 mod loader;
 mod logs;

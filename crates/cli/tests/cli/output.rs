@@ -136,7 +136,7 @@ fn output_does_not_depend_on_its_destination() {
 fn every_line_of_json_is_an_object() {
     let folder = Folder::with_demo("json");
     for (verb, types) in [
-        ("info", &["capture", "overview", "buffer", "source", "image"][..]),
+        ("info", &["capture", "overview", "buffer", "source", "device", "image"][..]),
         ("packets", &["buffer", "packet", "summary"]),
         ("decode", &["buffer", "element", "summary", "text"]),
         ("decode --packets --stats", &["buffer", "element", "packet", "summary", "text"]),

@@ -5,7 +5,8 @@ use tracewright_decode::{Listener, Plan};
 use tracewright_testing::Random;
 
 use super::{Case, captures, making, shared};
-use crate::find::{Answer, Finder, Found};
+use crate::find::{Answer, Finder};
+use crate::found::Found;
 use crate::index::Index;
 use crate::query::{Condition, Port, Query, Which};
 

@@ -6,6 +6,7 @@ mod analyzer_cases;
 mod captures;
 #[path = "../cases/case.rs"]
 mod case;
+mod classifier;
 mod contradictions;
 mod damage;
 mod explained;

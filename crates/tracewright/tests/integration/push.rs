@@ -247,6 +247,166 @@ fn code_that_changes_is_read_again() {
     own.set_memory(memory);
 }
 
+/// The memory of an image, of which reads are late, absent, shortened or, with `zeros`, of erased
+/// memory at random.
+#[derive(Debug)]
+struct Unreliable {
+    image: Arc<Image>,
+    random: AtomicU64,
+    zeros: bool,
+}
+
+impl ReadMemory for Unreliable {
+    fn read(&self, request: ReadRequest, into: &mut [u8]) -> ReadAnswer {
+        let mut random = Random::new(self.random.fetch_add(1, Ordering::Relaxed));
+        let known = self.image.read(self.image.view(Space::ANY), request.address, u64::MAX, into);
+        match random.below(8) {
+            0 => ReadAnswer::Later,
+            1 => ReadAnswer::Absent,
+            // An instruction is erased as a whole: parts of a page are shorter.
+            2 if self.zeros && into.len() >= 8 => {
+                into.fill(0);
+                ReadAnswer::Bytes(into.len())
+            }
+            3 => ReadAnswer::Bytes(random.index(known + 1)),
+            _ => ReadAnswer::Bytes(known),
+        }
+    }
+}
+
+/// Whatever the target answers, also if its program changes while it is decoded: each instruction
+/// is one that the trace has there.
+#[test]
+fn unreliable_memory_makes_no_wrong_instruction() {
+    // Zeros are no instruction in A64.
+    for (name, zeros) in
+        [("etmv4", true), ("ete", true), ("ptm", false), ("etmv3", false), ("etrace-2.0", false)]
+    {
+        let Some(trace) = open(name) else { continue };
+        let bytes: Vec<u8> = trace.capture().buffers[0].parts().flatten().copied().collect();
+        let want = pushed(&trace, &bytes, 0, 1 << 20);
+        // The address of a packet whose path has missing code is executed with the next packet.
+        let before = |at: u64| {
+            let earlier = want.iter().map(|(_, own, _)| *own).filter(|own| *own < at);
+            earlier.max().unwrap_or(at)
+        };
+        let is_known = |at: u64, (start, end): (u64, u64)| {
+            want.iter().any(|(_, own, element)| match element {
+                Element::Range(range) => {
+                    (before(at)..=at).contains(own) && range.start <= start && end <= range.end()
+                }
+                _ => false,
+            })
+        };
+        let of = |at: u64| want.iter().filter(|(_, own, _)| *own == at).collect::<Vec<_>>();
+        let image = trace.memory().of(trace.capture(), &trace.capture().sources[0]);
+        let mut capture = trace.capture().clone();
+        capture.memory.clear();
+        let (mut ranges, mut missing) = (0, 0);
+        for seed in 0..short_or_long(40, 400) {
+            let (image, random) = (Arc::clone(&image), AtomicU64::new(seed << 32));
+            let target = Arc::new(Unreliable { image, random, zeros });
+            let mut own = Trace::new(capture.clone());
+            let mut memory = Memory::new(&capture).with_reader(&capture, target);
+            own.set_memory(memory.clone());
+            let mut push = Push::new(session(&own), memory.live().cloned());
+            let (mut to, mut random) = (Waits::new(40, seed), Random::new(seed));
+            let mut at = 0;
+            while at < bytes.len() {
+                if random.one_in(4) {
+                    memory.forget_read(&capture);
+                    push.session().set_memory(&capture, &memory);
+                }
+                let len = random.between(1, 200).min(bytes.len() - at);
+                let piece = &bytes[at..at + len];
+                let (taken, mut response) = push.data(at as u64, piece, &mut to, &mut ()).unwrap();
+                at += taken;
+                while response == Response::Wait {
+                    response = push.flush(&mut to, &mut ());
+                }
+            }
+            let mut response = push.end(&mut to, &mut ()).unwrap();
+            while response == Response::Wait {
+                response = push.flush(&mut to, &mut ());
+            }
+            for (_, at, element) in to.got {
+                match element {
+                    Element::Range(range) => {
+                        ranges += 1;
+                        let (start, end) = (range.start, range.end());
+                        let text = || format!("{name} {seed}: {at} {start:#x}..{end:#x}");
+                        assert!(is_known(at, (start, end)), "{}: {:#x?}", text(), of(at));
+                    }
+                    Element::NoCode { .. } => missing += 1,
+                    _ => {}
+                }
+            }
+        }
+        assert!(ranges > 100 && missing > 20, "{name}: {ranges}, {missing}");
+    }
+}
+
+/// A monitor that is full ends decoding.
+#[test]
+fn errors_of_a_number_end_decoding() {
+    let trace = open("etmv4").unwrap();
+    let mut bytes: Vec<u8> = trace.capture().buffers[0].parts().flatten().copied().collect();
+    let middle = bytes.len() / 2;
+    bytes[middle..middle + 40].fill(0x55);
+    // Each time an error.
+    let bytes = bytes.repeat(3);
+    let run = |most: u64| {
+        let mut push = Push::new(session(&trace), None);
+        let mut to = Waits::new(0, 0);
+        let mut reports = Reports::new(Severity::Error, |_| {}).stop_after(most);
+        let mut ended = Response::Continue;
+        for (n, piece) in bytes.chunks(16).enumerate() {
+            (_, ended) = push.data(16 * n as u64, piece, &mut to, &mut reports).unwrap();
+            if ended != Response::Continue {
+                assert_eq!(push.data(push.at(), b"", &mut to, &mut ()), Err(PushError::Ended));
+                break;
+            }
+        }
+        (ended, reports.count(Severity::Error), push.at())
+    };
+    let (all, count, end) = run(u64::MAX);
+    assert_eq!((all, end), (Response::Continue, bytes.len() as u64));
+    assert!(count > 1, "{count}");
+    let (one, first, at) = run(1);
+    assert!(one == Response::Failed && (1..count).contains(&first), "{first} of {count}");
+    assert!(at > middle as u64 && at < end, "{at}");
+}
+
+/// A part of the tool in front of the link: it takes what a probe sends for two buffers apart.
+#[test]
+fn a_part_of_the_tool_separates_links() {
+    let trace = open("etmv4").unwrap();
+    let bytes: Vec<u8> = trace.capture().buffers[0].parts().flatten().copied().collect();
+    let want = pushed(&trace, &bytes, 0, 1 << 20);
+    // Packets of a probe: the number of the link, a length, and bytes.
+    let (mut sent, mut random) = (Vec::new(), Random::new(3));
+    let mut at = [0; 2];
+    while at.iter().any(|at| *at < bytes.len()) {
+        let link = random.index(2);
+        let piece = &bytes[at[link]..][..random.between(1, 60).min(bytes.len() - at[link])];
+        sent.extend([link as u8, piece.len() as u8]);
+        sent.extend_from_slice(piece);
+        at[link] += piece.len();
+    }
+    let mut links = [0, 1].map(|_| (Push::new(session(&trace), None), Waits::new(0, 0)));
+    let mut rest = &sent[..];
+    while let [link, len, after @ ..] = rest {
+        let (piece, next) = after.split_at(usize::from(*len));
+        let (push, to) = &mut links[usize::from(*link)];
+        push.data(push.at(), piece, to, &mut ()).unwrap();
+        rest = next;
+    }
+    for (mut push, mut to) in links {
+        push.end(&mut to, &mut ()).unwrap();
+        assert_eq!(to.got, want);
+    }
+}
+
 /// Counts what a monitor receives.
 #[derive(Default)]
 struct Monitor {

@@ -20,6 +20,7 @@ use tracewright_units::etm::settings::number_of;
 use tracewright_units::etm::version::Version;
 use tracewright_units::riscv::registers::RAM;
 
+use super::devices::devices;
 use super::{
     BufferInfo, FieldInfo, ImageInfo, Info, LinuxInfo, Overview, RegisterInfo, SinkInfo, SourceInfo,
 };
@@ -81,6 +82,7 @@ impl Info {
             description: capture.description.clone(),
             buffers,
             sources,
+            devices: devices(capture),
             images,
             notes,
             missing,
@@ -249,6 +251,7 @@ fn source(capture: &Capture, source: &Source) -> SourceInfo {
     SourceInfo {
         name: source.name.clone(),
         device_type: source.device_type.clone(),
+        location: source.location.clone(),
         protocol: protocol.map(|p| p.about().title),
         id: config
             .filter(|config| config.protocol().has_trace_id(&value))

@@ -44,6 +44,7 @@ impl Info {
         }
         self.buffers.iter().for_each(|it| line(&|out| buffer(it, out)));
         self.sources.iter().for_each(|it| line(&|out| source(it, out)));
+        self.devices.iter().for_each(|it| line(&|out| it.json(out)));
         self.images.iter().for_each(|it| line(&|out| image(it, out)));
         for note in &self.notes {
             line(&|out| Object::new(out).text("type", "note").text("text", &spelled(note)).end());
@@ -137,6 +138,7 @@ fn source(source: &SourceInfo, out: &mut String) {
         .text("type", "source")
         .text("name", &source.name)
         .text("device_type", &source.device_type)
+        .maybe_text("location", source.location.as_deref())
         .maybe_text("protocol", source.protocol)
         .maybe_number("id", source.id.map(u64::from));
     let o = match &source.core {

@@ -1,11 +1,13 @@
 //! The content of a capture, and what is missing to decode it.
 
+mod devices;
 mod gather;
 mod json;
 mod linux;
 pub mod overview;
 mod text;
 
+pub use devices::DeviceInfo;
 pub use linux::LinuxInfo;
 pub use overview::Overview;
 
@@ -25,6 +27,8 @@ pub struct Info {
     pub buffers: Vec<BufferInfo>,
     /// Its sources.
     pub sources: Vec<SourceInfo>,
+    /// Its cores and other devices.
+    pub devices: Vec<DeviceInfo>,
     /// Its program memory.
     pub images: Vec<ImageInfo>,
     /// Notes on unusual content.
@@ -82,6 +86,8 @@ pub struct SourceInfo {
     pub name: String,
     /// Its type as the capture spells it.
     pub device_type: String,
+    /// Its location in the debug system.
+    pub location: Option<String>,
     /// The title of the protocol; `None` for an unknown type.
     pub protocol: Option<&'static str>,
     /// Its trace ID, where the registers have it, or its number in messages.

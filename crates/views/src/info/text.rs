@@ -55,6 +55,10 @@ impl Info {
         for source in &self.sources {
             self::source(source, registers, &mut out);
         }
+        if registers && !self.devices.is_empty() {
+            head("devices", self.devices.len(), &mut out);
+            self.devices.iter().for_each(|device| device.text(&mut out));
+        }
         head("images", self.images.len(), &mut out);
         for image in self.images.iter().take(MAX_IMAGES) {
             self::image(image, &mut out);
@@ -130,6 +134,9 @@ fn source(source: &SourceInfo, registers: bool, out: &mut String) {
     }
     if !source.buffers.is_empty() {
         let _ = write!(out, ", in {}", source.buffers.join(", "));
+    }
+    if let Some(location) = source.location.as_ref().filter(|_| registers) {
+        let _ = write!(out, ", location {location}");
     }
     out.push('\n');
     if !source.traces.is_empty() {

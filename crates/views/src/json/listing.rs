@@ -127,9 +127,9 @@ impl Form for Objects {
         out.push('\n');
     }
 
-    fn link_trigger(&mut self, at: u64, value: u8, out: &mut String) {
+    fn link_event(&mut self, at: u64, kind: &str, value: Option<u8>, out: &mut String) {
         let o = Object::new(out).text("type", "event").number("offset", at);
-        o.text("kind", "trigger").number("value", value.into()).line();
+        o.text("kind", kind).maybe_number("value", value.map(u64::from)).line();
     }
 
     fn unlisted(&mut self, to: LineOrigin<'_>, out: &mut String) {

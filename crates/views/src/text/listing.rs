@@ -195,10 +195,13 @@ impl Form for Columns {
         });
     }
 
-    fn link_trigger(&mut self, at: u64, value: u8, out: &mut String) {
+    fn link_event(&mut self, at: u64, kind: &str, value: Option<u8>, out: &mut String) {
         self.long_offset(at, out);
         let start = out.len();
-        let _ = write!(out, "  link  trigger    of the trace link, value {value:#04x}");
+        let _ = write!(out, "  link  {kind:<10} of the trace link");
+        if let Some(value) = value {
+            let _ = write!(out, ", value {value:#04x}");
+        }
         self.end(Tone::Event, start, out);
     }
 
