@@ -98,7 +98,7 @@ pub(crate) mod ways;
 pub use any_stream::AnyStream;
 pub use demux::Demux;
 pub use kind::PacketKind;
-pub use observer::Observer;
+pub use observer::{Observer, SourceBytes, StreamEvent};
 pub use protocol::{Field, InvalidRegister, Protocol, Resume, TraceForm};
 pub use stream::Stream;
 pub use sync_run::SyncRun;
