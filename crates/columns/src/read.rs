@@ -180,7 +180,7 @@ impl Part<'_> {
             }
             session.feed(bytes, &mut both);
             at += bytes.len() as u64;
-            if both.0.weight() >= OUTPUT {
+            if both.0.size().output >= OUTPUT {
                 let (output, counts) = both.take();
                 tally.merge(counts);
                 if !receive.output(output) {

@@ -4,7 +4,7 @@ use std::io;
 
 use tracewright_base::{Batch, Element, Range};
 use tracewright_decode::listener::{each_part, each_turn};
-use tracewright_decode::{Event, Fork, Listener, SourceBytes, Wants};
+use tracewright_decode::{Event, Fork, Listener, Size, SourceBytes, Wants};
 use tracewright_image::Selection;
 use tracewright_protocols::Field;
 use tracewright_protocols::registry::{AnyConfig, AnyPacket};
@@ -224,8 +224,8 @@ impl<F: Form> Fork for Lister<F, Vec<u8>> {
     }
 
     #[inline]
-    fn weight(&self) -> usize {
-        self.lines.waiting()
+    fn size(&self) -> Size {
+        Size::of(self.lines.waiting())
     }
 }
 

@@ -13,7 +13,7 @@ use tracewright_base::{
     Batch, Code as _, Context, Counted, Element, Gap, Isa, Kind as Effect, Last, Part as Executed,
     Pc, Range, Role, Start, Turns,
 };
-use tracewright_decode::{Fork, Listener};
+use tracewright_decode::{Fork, Growth, Listener, Size};
 use tracewright_image::{Cache, MemoryId};
 
 use crate::code::Code;
@@ -447,8 +447,6 @@ impl Listener for Transfers {
 impl Fork for Transfers {
     type State = Vec<State>;
     type Output = Part;
-    // To join the frames of a part takes a time for each of its call paths.
-    const PARTS: usize = 8;
 
     fn fork(&self) -> Self {
         Transfers {
@@ -494,8 +492,11 @@ impl Fork for Transfers {
             None => Part::of_transfers(found),
         }
     }
+
+    /// To join the frames of a part takes a time for each of its call paths.
     #[inline]
-    fn weight(&self) -> usize {
-        self.found.weight() + self.frames_weight
+    fn size(&self) -> Size {
+        let output = self.found.weight() + self.frames_weight;
+        Size { growth: Growth::Costly, ..Size::of(output) }
     }
 }
