@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tracewright_base::{Batch, Element, Gap, Isa, Kind, Range, Turns};
 use tracewright_decode::listener::each_part;
-use tracewright_decode::{Event, Fork, Listener, Merge, Program, Wants};
+use tracewright_decode::{Event, Fork, Listener, Merge, Program, Size, Wants};
 use tracewright_image::{MemoryId, Selection};
 
 /// The most branches of a sequence. A longer one is continued by another from the next address on.
@@ -178,7 +178,6 @@ impl Listener for BranchLister {
 impl Fork for BranchLister {
     type State = Vec<State>;
     type Output = BranchLists;
-    const GROWS: bool = false;
 
     fn fork(&self) -> Self {
         let states = vec![State::default(); self.programs.len()];
@@ -200,6 +199,10 @@ impl Fork for BranchLister {
 
     fn take(&mut self) -> BranchLists {
         std::mem::take(&mut self.counts)
+    }
+
+    fn size(&self) -> Size {
+        Size::FIXED
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tracewright_base::{self as base, Batch, BlockStep, CachedBlocks, Element, Gap, Part, Turns};
-use tracewright_decode::{Event, Fork, Listener, Program, Wants};
+use tracewright_decode::{Event, Fork, Listener, Program, Size, Wants};
 use tracewright_image::{MemoryId, Selection};
 
 use crate::executed::{Missing, branches};
@@ -337,7 +337,6 @@ const fn breaks(element: &Element) -> bool {
 impl Fork for Profiler {
     type State = Vec<State>;
     type Output = RawProfile;
-    const GROWS: bool = false;
 
     fn fork(&self) -> Self {
         Profiler {
@@ -374,6 +373,10 @@ impl Fork for Profiler {
     fn take(&mut self) -> RawProfile {
         self.flush();
         std::mem::take(&mut self.counts)
+    }
+
+    fn size(&self) -> Size {
+        Size::FIXED
     }
 }
 

@@ -2,7 +2,7 @@
 
 use tracewright::base::Turns;
 use tracewright::decode::listener::{each_part, each_turn};
-use tracewright::decode::Fork;
+use tracewright::decode::{Fork, Size};
 use tracewright::{Element, Listener};
 
 use crate::element::TwElement;
@@ -75,8 +75,8 @@ impl Fork for Batch {
     }
 
     #[inline]
-    fn weight(&self) -> usize {
-        self.elements.len() * std::mem::size_of::<TwElement>()
+    fn size(&self) -> Size {
+        Size::of(self.elements.len() * std::mem::size_of::<TwElement>())
     }
 }
 

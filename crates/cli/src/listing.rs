@@ -7,7 +7,7 @@ use tracewright::Listener;
 use tracewright::base::Batch;
 use tracewright::decode::input::Input as Bytes;
 use tracewright::decode::{
-    CommittedListener, Folded, Fork, Jobs, Merge, Merging, Tally, Timed, Wants,
+    CommittedListener, Folded, Fork, Jobs, Merge, Merging, Size, Tally, Timed, Wants,
 };
 use tracewright::frames::Numbering;
 use tracewright::image::OpcodeCheck;
@@ -236,7 +236,6 @@ pub struct Nothing;
 impl Fork for Nothing {
     type State = ();
     type Output = ();
-    const GROWS: bool = false;
 
     fn fork(&self) -> Self {
         Nothing
@@ -247,6 +246,10 @@ impl Fork for Nothing {
     fn resume(&mut self, (): ()) {}
 
     fn take(&mut self) {}
+
+    fn size(&self) -> Size {
+        Size::FIXED
+    }
 }
 
 impl Listener for Nothing {

@@ -6,7 +6,7 @@ use std::mem;
 
 use tracewright::base::{Batch, Element};
 use tracewright::decode::listener::{each_part, each_turn};
-use tracewright::decode::{Fork, Listener};
+use tracewright::decode::{Fork, Listener, Size};
 
 /// An element, or a range of further turns of a loop.
 #[derive(Clone, Copy, Debug)]
@@ -68,7 +68,7 @@ impl Fork for Events {
     }
 
     #[inline]
-    fn weight(&self) -> usize {
-        self.0.len() * size_of::<Event>()
+    fn size(&self) -> Size {
+        Size::of(self.0.len() * size_of::<Event>())
     }
 }

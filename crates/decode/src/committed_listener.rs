@@ -3,7 +3,7 @@
 use tracewright_base::{Batch, Element, Sink};
 
 use crate::committed::Committed;
-use crate::fork::Fork;
+use crate::fork::{Fork, Received, Size};
 use crate::listener::{Event, Listener, Wants, each_element};
 
 /// A [`Committed`] for each source of a session. Packets and link events are passed on unchanged.
@@ -51,11 +51,7 @@ impl<L: Listener> CommittedListener<L> {
 
     /// Passes on the next elements that are not withheld any more, at most `most`. `receive`
     /// returns whether it has stopped within an element. Returns whether there are more elements.
-    fn pass(
-        &mut self,
-        most: usize,
-        mut receive: impl FnMut(&mut L, usize, u64, Element) -> bool,
-    ) -> bool {
+    fn pass(&mut self, most: usize, mut receive: impl FnMut(&mut L, Received) -> bool) -> bool {
         let (source, passed) = self.passing;
         let Some(committed) = self.sources.get_mut(source) else { return false };
         let waiting = committed.sink.get(passed..).unwrap_or_default();
@@ -64,7 +60,7 @@ impl<L: Listener> CommittedListener<L> {
                 self.passing.1 = passed + n;
                 return true;
             }
-            if receive(&mut self.listener, source, at, element) {
+            if receive(&mut self.listener, Received { source, at, element }) {
                 self.passing.1 = passed + n + 1;
                 return true;
             }
@@ -82,7 +78,7 @@ impl<L: Listener> Listener for CommittedListener<L> {
             self.listener.element(source, at, element);
         } else {
             self.delay(source, at, element);
-            self.pass(usize::MAX, |listener, source, at, element| {
+            self.pass(usize::MAX, |listener, Received { source, at, element }| {
                 listener.element(source, at, element);
                 false
             });
@@ -113,7 +109,6 @@ impl<L: Listener> Listener for CommittedListener<L> {
 impl<L: Listener + Fork> Fork for CommittedListener<L> {
     type State = (Vec<Committed<Vec<(u64, Element)>>>, L::State);
     type Output = L::Output;
-    const GROWS: bool = L::GROWS;
 
     fn fork(&self) -> Self {
         CommittedListener::when(!self.passes, self.listener.fork())
@@ -133,25 +128,21 @@ impl<L: Listener + Fork> Fork for CommittedListener<L> {
     }
 
     #[inline]
-    fn weight(&self) -> usize {
-        self.listener.weight()
-    }
-
-    fn state_weight(&self) -> usize {
-        self.sources.iter().map(Committed::weight).sum::<usize>() + self.listener.state_weight()
+    fn size(&self) -> Size {
+        let mut size = self.listener.size();
+        size.state += self.sources.iter().map(Committed::weight).sum::<usize>();
+        size
     }
 
     #[inline]
-    fn start(&mut self, source: usize, at: u64, element: Element) -> bool {
-        if self.passes {
-            return self.listener.start(source, at, element);
+    fn receive(&mut self, next: Option<Received>) -> bool {
+        match next {
+            _ if self.passes => return self.listener.receive(next),
+            Some(Received { source, at, element }) => self.delay(source, at, element),
+            None if self.listener.receive(None) => return true,
+            None => {}
         }
-        self.delay(source, at, element);
-        self.more()
-    }
-
-    fn more(&mut self) -> bool {
-        self.listener.more() || self.pass(AT_ONCE, L::start)
+        self.pass(AT_ONCE, |listener, received| listener.receive(Some(received)))
     }
 }
 
@@ -160,9 +151,9 @@ mod tests {
     use super::*;
     use tracewright_base::Transaction;
 
-    struct Received(Vec<(usize, Element)>);
+    struct Elements(Vec<(usize, Element)>);
 
-    impl Listener for Received {
+    impl Listener for Elements {
         fn element(&mut self, source: usize, _at: u64, element: Element) {
             self.0.push((source, element));
         }
@@ -171,7 +162,7 @@ mod tests {
     #[test]
     fn elements_pass_at_once_where_not_wanted() {
         for wanted in [false, true] {
-            let mut listener = CommittedListener::when(wanted, Received(Vec::new()));
+            let mut listener = CommittedListener::when(wanted, Elements(Vec::new()));
             let start = Element::Transaction(Transaction::Start);
             listener.element(0, 0, start);
             let want: &[_] = if wanted { &[] } else { &[(0, start)] };
@@ -181,7 +172,7 @@ mod tests {
 
     #[test]
     fn each_source_has_its_own_transactions() {
-        let mut committed = CommittedListener::new(Received(Vec::new()));
+        let mut committed = CommittedListener::new(Elements(Vec::new()));
         let (start, failure) = (Transaction::Start, Transaction::Failure);
         committed.element(0, 0, Element::Transaction(start));
         committed.element(0, 1, Element::ExceptionReturn);

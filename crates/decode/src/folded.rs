@@ -5,7 +5,7 @@ use tracewright_base::{
 };
 use tracewright_protocols::registry::AnyProtocol;
 
-use crate::fork::Fork;
+use crate::fork::{Fork, Received, Size};
 use crate::listener::{Event, Listener, Packets, Wants, each_part};
 use crate::plan::Plan;
 
@@ -165,7 +165,6 @@ impl<L: Listener> Listener for Folded<L> {
 impl<L: Listener + Fork> Fork for Folded<L> {
     type State = (Vec<Option<(u64, base::Range)>>, L::State);
     type Output = L::Output;
-    const GROWS: bool = L::GROWS;
 
     fn fork(&self) -> Self {
         Folded::new(self.folds.clone(), self.listener.fork())
@@ -185,24 +184,18 @@ impl<L: Listener + Fork> Fork for Folded<L> {
     }
 
     #[inline]
-    fn weight(&self) -> usize {
-        self.listener.weight()
+    fn size(&self) -> Size {
+        self.listener.size()
     }
 
-    fn state_weight(&self) -> usize {
-        self.listener.state_weight()
-    }
-
-    fn start(&mut self, source: usize, at: u64, element: Element) -> bool {
-        if self.folds(source) {
-            self.element(source, at, element);
-            return false;
+    fn receive(&mut self, next: Option<Received>) -> bool {
+        match next {
+            Some(Received { source, at, element }) if self.folds(source) => {
+                self.element(source, at, element);
+                false
+            }
+            _ => self.listener.receive(next),
         }
-        self.listener.start(source, at, element)
-    }
-
-    fn more(&mut self) -> bool {
-        self.listener.more()
     }
 }
 

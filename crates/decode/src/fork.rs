@@ -19,13 +19,6 @@ pub trait Fork: Sized {
     /// listener.
     type Output: Send + 'static;
 
-    /// Whether the output grows with the number of elements, as text does. Such output is taken
-    /// whenever its [`weight`](Fork::weight) reaches a bound. Otherwise it is taken between blocks
-    /// of bytes only.
-    const GROWS: bool = true;
-    /// How many times larger parts of the output are than usually, where each part costs time.
-    const PARTS: usize = 1;
-
     /// A listener of the same kind for a worker, without output. Its initial state may be predicted
     /// from the state of this one: if the prediction is wrong, the
     /// worker's state never equals the actual state, and its output is not taken.
@@ -41,34 +34,90 @@ pub trait Fork: Sized {
     /// Takes the output so far.
     fn take(&mut self) -> Self::Output;
 
-    /// The size of the output that was not taken, in bytes of memory, approximately; 0 where it is
-    /// always small.
-    fn weight(&self) -> usize {
-        0
+    /// How much the listener holds, and how its output grows. By default it grows with the number
+    /// of elements, but is always small.
+    fn size(&self) -> Size {
+        Size::default()
     }
 
-    /// The size of the [state](Fork::state) in bytes of memory, approximately; 0 where it is always
-    /// small.
-    fn state_weight(&self) -> usize {
-        0
-    }
-
-    /// Receives an element as [`Listener::element`] does, but may stop before all output of the
-    /// element is made, so that the output so far can be taken. Then it returns `true`, and
-    /// [`more`](Fork::more) continues until that returns `false`.
+    /// Receives an element as [`Listener::element`] does, but may return `true` before all output
+    /// of the element is made, so that the output so far can be taken. Then it is called with
+    /// `None`, which continues, until it returns `false`.
     #[inline]
-    fn start(&mut self, source: usize, at: u64, element: Element) -> bool
+    fn receive(&mut self, next: Option<Received>) -> bool
     where
         Self: Listener,
     {
-        self.element(source, at, element);
+        if let Some(Received { source, at, element }) = next {
+            self.element(source, at, element);
+        }
         false
     }
+}
 
-    /// Makes more of the output that [`start`](Fork::start) has not made. Returns whether there is
-    /// still more.
-    fn more(&mut self) -> bool {
-        false
+/// An element and its source: the arguments of [`Listener::element`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Received {
+    /// The index of the source.
+    pub source: usize,
+    /// The offset in the trace buffer.
+    pub at: u64,
+    /// The element.
+    pub element: Element,
+}
+
+/// How much a [`Fork`] holds, in bytes of memory, approximately.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Size {
+    /// The output that was not taken; 0 where it is always small.
+    pub output: usize,
+    /// The [state](Fork::state); 0 where it is always small.
+    pub state: usize,
+    /// How the output grows. It is the same for all forks of a listener, at any time.
+    pub growth: Growth,
+}
+
+/// How the output of a [`Fork`] grows with the number of elements.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Growth {
+    /// It does not, as counts. It is taken between blocks of bytes only.
+    None,
+    /// As text does: it is taken whenever it has a certain size.
+    #[default]
+    Steady,
+    /// As [`Steady`](Growth::Steady), but each part that is taken costs time, so that parts are
+    /// larger.
+    Costly,
+}
+
+impl Size {
+    /// Output of `output` bytes, which grows with the number of elements, and a small state.
+    #[must_use]
+    pub const fn of(output: usize) -> Size {
+        Size { output, state: 0, growth: Growth::Steady }
+    }
+
+    /// A small output that does not grow, and a small state.
+    pub const FIXED: Size = Size { output: 0, state: 0, growth: Growth::None };
+
+    /// That of two listeners together.
+    #[must_use]
+    pub fn and(self, other: Size) -> Size {
+        Size {
+            output: self.output + other.output,
+            state: self.state + other.state,
+            growth: self.growth.max(other.growth),
+        }
+    }
+}
+
+impl Growth {
+    /// How many times larger parts of the output are than usually.
+    pub(crate) const fn parts(self) -> usize {
+        match self {
+            Growth::None | Growth::Steady => 1,
+            Growth::Costly => 8,
+        }
     }
 }
 
@@ -94,7 +143,6 @@ pub struct Merging<L>(pub L);
 impl<L: Merge + Send> Fork for Merging<L> {
     type State = ();
     type Output = L;
-    const GROWS: bool = false;
 
     fn fork(&self) -> Self {
         Merging(L::default())
@@ -108,6 +156,10 @@ impl<L: Merge + Send> Fork for Merging<L> {
 
     fn take(&mut self) -> L {
         std::mem::take(&mut self.0)
+    }
+
+    fn size(&self) -> Size {
+        Size::FIXED
     }
 }
 
@@ -205,8 +257,6 @@ impl<A: ForkState> ForkState for Option<A> {
 impl<A: Fork + Listener, B: Fork + Listener> Fork for (A, B) {
     type State = (A::State, B::State);
     type Output = (A::Output, B::Output);
-    const GROWS: bool = A::GROWS || B::GROWS;
-    const PARTS: usize = if A::PARTS > B::PARTS { A::PARTS } else { B::PARTS };
 
     fn fork(&self) -> Self {
         (self.0.fork(), self.1.fork())
@@ -226,21 +276,13 @@ impl<A: Fork + Listener, B: Fork + Listener> Fork for (A, B) {
     }
 
     #[inline]
-    fn weight(&self) -> usize {
-        self.0.weight() + self.1.weight()
-    }
-
-    fn state_weight(&self) -> usize {
-        self.0.state_weight() + self.1.state_weight()
+    fn size(&self) -> Size {
+        self.0.size().and(self.1.size())
     }
 
     #[inline]
-    fn start(&mut self, source: usize, at: u64, element: Element) -> bool {
-        self.0.start(source, at, element) | self.1.start(source, at, element)
-    }
-
-    fn more(&mut self) -> bool {
-        self.0.more() | self.1.more()
+    fn receive(&mut self, next: Option<Received>) -> bool {
+        self.0.receive(next) | self.1.receive(next)
     }
 }
 
@@ -248,8 +290,6 @@ impl<A: Fork + Listener, B: Fork + Listener> Fork for (A, B) {
 impl<L: Fork + Listener> Fork for Option<L> {
     type State = Option<L::State>;
     type Output = Option<L::Output>;
-    const GROWS: bool = L::GROWS;
-    const PARTS: usize = L::PARTS;
 
     fn fork(&self) -> Self {
         self.as_ref().map(L::fork)
@@ -270,21 +310,13 @@ impl<L: Fork + Listener> Fork for Option<L> {
     }
 
     #[inline]
-    fn weight(&self) -> usize {
-        self.as_ref().map_or(0, L::weight)
-    }
-
-    fn state_weight(&self) -> usize {
-        self.as_ref().map_or(0, L::state_weight)
+    fn size(&self) -> Size {
+        self.as_ref().map_or(Size::FIXED, L::size)
     }
 
     #[inline]
-    fn start(&mut self, source: usize, at: u64, element: Element) -> bool {
-        self.as_mut().is_some_and(|listener| listener.start(source, at, element))
-    }
-
-    fn more(&mut self) -> bool {
-        self.as_mut().is_some_and(L::more)
+    fn receive(&mut self, next: Option<Received>) -> bool {
+        self.as_mut().is_some_and(|listener| listener.receive(next))
     }
 }
 
@@ -312,5 +344,96 @@ mod tests {
             }
             assert!(!one.same(1, &other) && one.same(0, &other), "{part}");
         }
+    }
+
+    /// Makes a byte of output for an element, `rest` times, one at a time.
+    struct Slow {
+        parts: usize,
+        rest: usize,
+        size: Size,
+    }
+
+    impl Slow {
+        fn new(parts: usize, state: usize, growth: Growth) -> Self {
+            Slow { parts, rest: 0, size: Size { output: 0, state, growth } }
+        }
+    }
+
+    impl Listener for Slow {
+        fn element(&mut self, _: usize, _: u64, _: Element) {
+            self.size.output += self.parts;
+        }
+    }
+
+    impl Fork for Slow {
+        type State = ();
+        type Output = usize;
+
+        fn fork(&self) -> Self {
+            Slow::new(self.parts, self.size.state, self.size.growth)
+        }
+
+        fn state(&self) {}
+
+        fn resume(&mut self, (): ()) {}
+
+        fn take(&mut self) -> usize {
+            std::mem::take(&mut self.size.output)
+        }
+
+        fn size(&self) -> Size {
+            self.size
+        }
+
+        fn receive(&mut self, next: Option<Received>) -> bool {
+            if next.is_some() {
+                self.rest = self.parts;
+            }
+            self.size.output += usize::from(self.rest > 0);
+            self.rest = self.rest.saturating_sub(1);
+            self.rest > 0
+        }
+    }
+
+    /// Listeners together are done with an element when each of them is, and each makes its whole
+    /// output, also where one of them is done before.
+    #[test]
+    fn listeners_together_are_done_when_each_is() {
+        let next = Received { source: 0, at: 0, element: Element::Trigger };
+        for parts in [[1, 1, 1], [3, 1, 2], [1, 3, 2], [1, 2, 3]] {
+            let [a, b, c] = parts.map(|parts| Slow::new(parts, 10 * parts, Growth::None));
+            let mut all = (a, (Some(b), (None::<Slow>, c)));
+            let mut calls = 1;
+            let mut more = all.receive(Some(next));
+            while more {
+                more = all.receive(None);
+                calls += 1;
+            }
+            assert_eq!(calls, 3.min(*parts.iter().max().expect("three")), "{parts:?}");
+            let sum = parts.iter().sum::<usize>();
+            assert_eq!(all.size(), Size { output: sum, state: 10 * sum, growth: Growth::None });
+            assert_eq!(all.take(), (parts[0], (Some(parts[1]), (None, parts[2]))));
+        }
+    }
+
+    /// Output that grows with the elements decides when that of both is taken.
+    #[test]
+    fn growth_of_two_listeners() {
+        use Growth::{Costly, None, Steady};
+        for (a, b, want) in [
+            (None, None, None),
+            (None, Steady, Steady),
+            (Steady, None, Steady),
+            (Steady, Steady, Steady),
+            (Costly, None, Costly),
+            (Steady, Costly, Costly),
+        ] {
+            let both = (Slow::new(1, 0, a), Slow::new(1, 0, b));
+            assert_eq!(both.size().growth, want, "{a:?} and {b:?}");
+        }
+        assert_eq!(
+            (Merging(crate::tally::Tally::default()).size(), ().same(0, &())),
+            (Size::FIXED, true)
+        );
     }
 }

@@ -102,7 +102,7 @@ pub use checkpoint::Checkpoint;
 pub use committed::Committed;
 pub use committed_listener::CommittedListener;
 pub use folded::Folded;
-pub use fork::{Fork, ForkState, Merging};
+pub use fork::{Fork, ForkState, Growth, Merging, Received, Size};
 pub use input::{Input, More};
 pub use jump_table::{JUMP_TABLE, JumpTable};
 pub use listener::{Event, Listener, Packets, SourceBytes, Wants};

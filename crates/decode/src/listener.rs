@@ -1,11 +1,11 @@
 //! What receives the output of a session.
 
-use std::ops::Range;
-
-use tracewright_base::{Batch, Custom, Element, Fault, OffsetMap, Part, Turns};
+use tracewright_base::{Batch, Custom, Element, Fault, Part, Turns};
 use tracewright_frames::{self as frames, Frame};
 use tracewright_image::Selection;
 use tracewright_protocols::registry::AnyPacket;
+
+pub use tracewright_protocols::observer::SourceBytes;
 
 /// Receives the output of a [`Session`](crate::Session), in order. `source` is an index into the
 /// sources of the session's plan; where several plans are decoded one after another, the caller may
@@ -192,35 +192,6 @@ impl Wants {
             pieces: self.pieces || other.pieces,
             any_order: self.any_order && other.any_order,
         }
-    }
-}
-
-/// Bytes of a source: `bytes[span]`, where `offsets` maps positions in `bytes` to offsets in the
-/// buffer. Packets of an STM consist of half bytes: `bytes` has one in each byte.
-#[derive(Clone, Debug)]
-pub struct SourceBytes<'a> {
-    /// The bytes in question, and others around them.
-    pub bytes: &'a [u8],
-    /// Which of them.
-    pub span: Range<usize>,
-    /// Where they are in the buffer.
-    pub offsets: &'a OffsetMap<'a>,
-}
-
-impl<'a> SourceBytes<'a> {
-    /// The offset of the first byte.
-    pub fn at(&self) -> u64 {
-        self.offsets.at(self.span.start)
-    }
-
-    /// The bytes.
-    pub fn get(&self) -> &'a [u8] {
-        self.bytes.get(self.span.clone()).unwrap_or_default()
-    }
-
-    /// Their number; of half bytes, that of the bytes which they begin.
-    pub fn count(&self) -> usize {
-        self.offsets.bytes_in(&self.span)
     }
 }
 
@@ -441,7 +412,9 @@ impl<A: Listener, B: Listener> Listener for (A, B) {
 
 #[cfg(test)]
 mod tests {
-    use tracewright_base::{BatchBuffer, CachedBlocks, Counted, Instruction, Last, Piece};
+    use tracewright_base::{
+        BatchBuffer, CachedBlocks, Counted, Instruction, Last, OffsetMap, Piece,
+    };
     use tracewright_protocols::itm;
 
     use super::*;

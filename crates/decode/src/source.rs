@@ -1,17 +1,13 @@
 //! One source of a session: its bytes before they are decoded, and its stream.
 
-use std::ops::Range;
-
 use tracewright_base::{
-    BatchBuffer, BlockCache, BlockId, CachedBlocks, Code, Element, Fault, OffsetMap, Reserve, Sink,
-    Turns,
+    BatchBuffer, BlockCache, BlockId, CachedBlocks, Code, Element, OffsetMap, Reserve, Sink, Turns,
 };
 use tracewright_frames as frames;
 use tracewright_image::{Cache, MemorySelectors, Selection};
-use tracewright_protocols::registry::AnyPacket;
-use tracewright_protocols::{AnyStream, Observer};
+use tracewright_protocols::{AnyStream, Observer, StreamEvent};
 
-use crate::listener::{Event, Listener, Packets, SourceBytes, Wants};
+use crate::listener::{Event, Listener, Packets, Wants};
 use crate::source_memory::SourceMemory;
 
 /// Stored paths for each block. The blocks of a loop may have many: one for each packet that begins
@@ -382,7 +378,7 @@ impl<'a, 'b> SourceObserver<'a, 'b> {
     }
 
     /// Passes on what is beside the elements, after those before it where the order matters.
-    fn event(&mut self, event: &Event<'_>) {
+    fn pass_event(&mut self, event: &Event<'_>) {
         if self.each {
             self.pass_elements();
         }
@@ -457,55 +453,26 @@ impl Observer for SourceObserver<'_, '_> {
     const RUNS: bool = true;
 
     #[inline]
-    fn packet(
-        &mut self,
-        offsets: &OffsetMap<'_>,
-        span: Range<usize>,
-        bytes: &[u8],
-        packet: AnyPacket<'_>,
-    ) {
-        if self.to.wants.packets != Packets::None {
-            let bytes = SourceBytes { bytes, span, offsets };
-            self.event(&Event::Packet { source: self.source, bytes, packet });
+    fn event(&mut self, event: StreamEvent<'_>) {
+        if self.to.wants.packets == Packets::None {
+            return;
         }
+        let source = self.source;
+        self.pass_event(&match event {
+            StreamEvent::Packet { bytes, packet } => Event::Packet { source, bytes, packet },
+            StreamEvent::Packets { bytes, count, syncs } => {
+                Event::Packets { source, bytes, count, syncs }
+            }
+            StreamEvent::Undecodable { bytes, fault } => {
+                Event::Undecodable { source, bytes, fault }
+            }
+            StreamEvent::AwaitingSync { bytes } => Event::AwaitingSync { source, bytes },
+            _ => return,
+        });
     }
 
     #[inline]
     fn wants_each_packet(&self) -> bool {
         self.each
-    }
-
-    #[inline]
-    fn packets(
-        &mut self,
-        offsets: &OffsetMap<'_>,
-        span: Range<usize>,
-        bytes: &[u8],
-        count: usize,
-        syncs: usize,
-    ) {
-        if self.to.wants.packets != Packets::None {
-            let bytes = SourceBytes { bytes, span, offsets };
-            self.event(&Event::Packets { source: self.source, bytes, count, syncs });
-        }
-    }
-
-    fn undecodable(
-        &mut self,
-        offsets: &OffsetMap<'_>,
-        span: Range<usize>,
-        bytes: &[u8],
-        fault: Fault,
-    ) {
-        if self.to.wants.packets != Packets::None {
-            let bytes = SourceBytes { bytes, span, offsets };
-            self.event(&Event::Undecodable { source: self.source, bytes, fault });
-        }
-    }
-
-    fn awaiting_sync(&mut self, bytes: &[u8]) {
-        if self.to.wants.packets != Packets::None {
-            self.event(&Event::AwaitingSync { source: self.source, bytes });
-        }
     }
 }

@@ -2,7 +2,7 @@
 
 use tracewright_base::{Batch, Element, Part};
 
-use crate::fork::Fork;
+use crate::fork::{Fork, Received, Size};
 use crate::listener::{Event, Listener, Wants};
 
 /// Text of a listener, and where timestamps are in it.
@@ -96,7 +96,6 @@ impl<L: Listener + Fork<Output = Vec<u8>>> Listener for Timed<L> {
 impl<L: Listener + Fork<Output = Vec<u8>>> Fork for Timed<L> {
     type State = L::State;
     type Output = TimedText;
-    const GROWS: bool = L::GROWS;
 
     fn fork(&self) -> Self {
         Timed::when(self.wanted, self.listener.fork())
@@ -118,22 +117,16 @@ impl<L: Listener + Fork<Output = Vec<u8>>> Fork for Timed<L> {
     }
 
     #[inline]
-    fn weight(&self) -> usize {
-        self.done.text.len() + self.listener.weight()
-    }
-
-    fn state_weight(&self) -> usize {
-        self.listener.state_weight()
+    fn size(&self) -> Size {
+        self.listener.size().and(Size::of(self.done.text.len()))
     }
 
     #[inline]
-    fn start(&mut self, source: usize, at: u64, element: Element) -> bool {
-        self.mark(&element);
-        self.listener.start(source, at, element)
-    }
-
-    fn more(&mut self) -> bool {
-        self.listener.more()
+    fn receive(&mut self, next: Option<Received>) -> bool {
+        if let Some(Received { element, .. }) = &next {
+            self.mark(element);
+        }
+        self.listener.receive(next)
     }
 }
 
@@ -185,7 +178,7 @@ mod tests {
         assert_eq!(feed(&mut timed.fork()), want);
         timed.element(0, 9, Element::Timestamp { value: 1, cycles: None });
         timed.resume(());
-        assert_eq!((timed.weight(), timed.take()), (0, TimedText::default()));
+        assert_eq!((timed.size().output, timed.take()), (0, TimedText::default()));
         assert_eq!(feed(&mut Timed::when(false, Offsets(Vec::new()))), text.into());
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use tracewright_base::{Batch, BatchBuffer, BlockStep, Element, Part, Turns};
 use tracewright_capture::Buffer;
-use tracewright_decode::{Event, Fork, Listener, Packets, Session, Wants};
+use tracewright_decode::{Event, Fork, Growth, Listener, Packets, Received, Session, Wants};
 use tracewright_image::{MemorySelectors, Selection};
 
 use crate::build::{fill, from};
@@ -126,6 +126,7 @@ pub fn run<L: Listener + Fork>(
         (end, start) = (usize::MAX, scan.go(0, &mut Nothing));
     }
     let mut windowed = Windowed {
+        grows: listener.size().growth != Growth::None,
         listener,
         window,
         position: start?,
@@ -159,6 +160,7 @@ pub fn run_beside<A: Listener, L: Listener + Fork>(
     let sources = session.state().sources();
     let (times, contexts) = (vec![None; sources], vec![None; sources]);
     let mut windowed = Windowed {
+        grows: inside.size().growth != Growth::None,
         listener: inside,
         window,
         position: Position { times, contexts, ..Position::default() },
@@ -230,6 +232,8 @@ struct Windowed<'a, L: Fork> {
     /// the context.
     selections: Vec<Option<(MemorySelectors, Selection)>>,
     over: bool,
+    /// The output of the listener grows with the number of elements.
+    grows: bool,
     /// No more output is wanted.
     stopped: bool,
     begin: &'a mut dyn FnMut(u64, u64),
@@ -239,7 +243,7 @@ struct Windowed<'a, L: Fork> {
 impl<L: Listener + Fork> Windowed<'_, L> {
     /// Writes the output, if it is more than `least` bytes.
     fn relieve(&mut self, least: usize) {
-        if !self.stopped && self.listener.weight() >= least {
+        if !self.stopped && self.listener.size().output >= least {
             let output = self.listener.take();
             self.stopped = !(self.write)(output);
         }
@@ -288,13 +292,13 @@ impl<L: Listener + Fork> Windowed<'_, L> {
             let inside = last.min(*end).saturating_sub(first.max(*start));
             (self.begin)(start.saturating_sub(first), inside);
         }
-        let mut unfinished = self.listener.start(source, at, element);
+        let mut unfinished = self.listener.receive(Some(Received { source, at, element }));
         loop {
             self.relieve(OUTPUT);
             if self.stopped || !unfinished {
                 return;
             }
-            unfinished = self.listener.more();
+            unfinished = self.listener.receive(None);
         }
     }
 
@@ -336,7 +340,7 @@ impl<L: Listener + Fork> Windowed<'_, L> {
         match self.has_all(batch, steps, instructions) {
             Some(true) if together => {
                 self.show(batch.source, None);
-                for steps in steps.chunks(if L::GROWS { AT_ONCE } else { BatchBuffer::STEPS }) {
+                for steps in steps.chunks(if self.grows { AT_ONCE } else { BatchBuffer::STEPS }) {
                     self.listener.batch(&batch.with_steps(steps));
                     self.relieve(OUTPUT);
                     if self.stopped {
@@ -370,7 +374,7 @@ impl<L: Listener + Fork> Windowed<'_, L> {
             self.skip(elements, instructions, before);
         } else {
             let inside = self.has(Some(source), at, 1);
-            if !inside || !listed || !L::GROWS {
+            if !inside || !listed || !self.grows {
                 if inside {
                     self.show(source, None);
                     self.listener.batch(batch);

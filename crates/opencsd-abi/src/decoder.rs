@@ -14,8 +14,8 @@ use tracewright_opencsd::client::codes::{create, operation, response};
 use tracewright_opencsd::client::element::Maker;
 use tracewright_opencsd::client::stats::DecodeStats;
 use tracewright_opencsd::{Reported, SourceReport};
-use tracewright_protocols::Observer;
 use tracewright_protocols::registry::{AnyConfig, AnyPacket};
+use tracewright_protocols::{Observer, SourceBytes, StreamEvent};
 
 use crate::memory::{ClientCode, Fetched, Memory};
 use crate::outlet::{Client, Outlet};
@@ -407,7 +407,7 @@ impl Sink for Receiver<'_> {
     }
 }
 
-impl Observer for Receiver<'_> {
+impl Receiver<'_> {
     fn packet(
         &mut self,
         offsets: &OffsetMap<'_>,
@@ -424,14 +424,6 @@ impl Observer for Receiver<'_> {
         }
         self.outputs.packet(offsets, span, bytes, packet, self.outlet);
         self.set_client_of_ranges();
-    }
-
-    fn wants_each_packet(&self) -> bool {
-        self.each_packet
-    }
-
-    fn pauses(&self) -> bool {
-        self.outlet.is_closed() || self.one_packet && self.packets > 0
     }
 
     fn undecodable(
@@ -462,9 +454,30 @@ impl Observer for Receiver<'_> {
         self.outputs.undecodable(offsets, span, bytes, fault, self.outlet);
         self.set_client_of_ranges();
     }
+}
 
-    fn awaiting_sync(&mut self, bytes: &[u8]) {
-        self.outputs.awaiting_sync(bytes, self.outlet);
-        self.set_client_of_ranges();
+impl Observer for Receiver<'_> {
+    fn event(&mut self, event: StreamEvent<'_>) {
+        match event {
+            StreamEvent::Packet { bytes: SourceBytes { bytes, span, offsets }, packet } => {
+                self.packet(offsets, span, bytes, packet);
+            }
+            StreamEvent::Undecodable { bytes: SourceBytes { bytes, span, offsets }, fault } => {
+                self.undecodable(offsets, span, bytes, fault);
+            }
+            StreamEvent::AwaitingSync { bytes } => {
+                self.outputs.awaiting_sync(bytes, self.outlet);
+                self.set_client_of_ranges();
+            }
+            _ => {}
+        }
+    }
+
+    fn wants_each_packet(&self) -> bool {
+        self.each_packet
+    }
+
+    fn pauses(&self) -> bool {
+        self.outlet.is_closed() || self.one_packet && self.packets > 0
     }
 }

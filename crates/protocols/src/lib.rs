@@ -102,7 +102,7 @@ pub use any_stream::AnyStream;
 pub use demux::Demux;
 pub use external_stream::external_config;
 pub use kind::PacketKind;
-pub use observer::Observer;
+pub use observer::{Observer, SourceBytes, StreamEvent};
 pub use protocol::{Field, InvalidRegister, Protocol, Resume, TraceForm};
 pub use registry::Registry;
 pub use stream::Stream;

@@ -7,33 +7,22 @@ use tracewright_base::{Element, Fault, OffsetMap, Sink};
 
 use crate::registry::AnyPacket;
 
-/// Receives the elements of one source, and its packets and undecodable bytes. The methods that an
-/// observer does not implement ignore what they are given.
-///
-/// `bytes[span]` are the bytes in question in each method, and `offsets` maps positions in `bytes`
-/// to offsets in the buffer. The spans of packets and of undecodable bytes tile the bytes of the
-/// source.
+/// Receives the elements of one source, and its packets and undecodable bytes.
 pub trait Observer: Sink {
     /// Whether the decoder may take several packets at once also where
     /// [each is wanted](Self::wants_each_packet), if every packet still comes between the same
     /// elements. The observer does not [pause](Self::pauses) then.
     const RUNS: bool = false;
 
-    /// A packet, before the decoder takes it.
+    /// What is beside the elements.
     #[inline]
-    fn packet(
-        &mut self,
-        offsets: &OffsetMap<'_>,
-        span: Range<usize>,
-        bytes: &[u8],
-        packet: AnyPacket<'_>,
-    ) {
-        let _ = (offsets, span, bytes, packet);
+    fn event(&mut self, event: StreamEvent<'_>) {
+        let _ = event;
     }
 
-    /// Whether the decoder must take packets one by one, each preceded by [`packet`](Self::packet).
-    /// Otherwise the decoder may take several packets at once, which are reported by
-    /// [`packets`](Self::packets).
+    /// Whether the decoder must take packets one by one, each preceded by
+    /// [`StreamEvent::Packet`]. Otherwise the decoder may take several packets at once, which are
+    /// reported by [`StreamEvent::Packets`].
     #[inline]
     fn wants_each_packet(&self) -> bool {
         false
@@ -45,51 +34,77 @@ pub trait Observer: Sink {
     fn pauses(&self) -> bool {
         false
     }
+}
 
-    /// `count` packets, `span`, that the decoder took at once. `syncs` of them are packets from
-    /// which a decoder may start.
-    #[inline]
-    fn packets(
-        &mut self,
-        offsets: &OffsetMap<'_>,
-        span: Range<usize>,
-        bytes: &[u8],
+/// What a stream reports beside elements. The spans of packets and of undecodable bytes tile the
+/// bytes of the source.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum StreamEvent<'a> {
+    /// A packet, before the decoder takes it.
+    Packet {
+        /// Its bytes.
+        bytes: SourceBytes<'a>,
+        /// The packet.
+        packet: AnyPacket<'a>,
+    },
+    /// Packets that the decoder took at once.
+    Packets {
+        /// Their bytes.
+        bytes: SourceBytes<'a>,
+        /// The number of packets.
         count: usize,
+        /// How many of them are packets from which a decoder may start.
         syncs: usize,
-    ) {
-        let _ = (offsets, span, bytes, count, syncs);
-    }
-
+    },
     /// Undecodable bytes.
-    #[inline]
-    fn undecodable(
-        &mut self,
-        offsets: &OffsetMap<'_>,
-        span: Range<usize>,
-        bytes: &[u8],
+    Undecodable {
+        /// The bytes.
+        bytes: SourceBytes<'a>,
+        /// Why they are undecodable.
         fault: Fault,
-    ) {
-        let _ = (offsets, span, bytes, fault);
+    },
+    /// The stream is not synchronised, and these bytes may begin a synchronisation: the stream
+    /// waits for the bytes that follow.
+    AwaitingSync {
+        /// All bytes that were not taken.
+        bytes: &'a [u8],
+    },
+}
+
+/// Bytes of a source: `bytes[span]`, where `offsets` maps positions in `bytes` to offsets in the
+/// buffer. Packets of an STM consist of half bytes: `bytes` has one in each byte.
+#[derive(Clone, Debug)]
+pub struct SourceBytes<'a> {
+    /// The bytes in question, and others around them.
+    pub bytes: &'a [u8],
+    /// Which of them.
+    pub span: Range<usize>,
+    /// Where they are in the buffer.
+    pub offsets: &'a OffsetMap<'a>,
+}
+
+impl<'a> SourceBytes<'a> {
+    /// The offset of the first byte.
+    pub fn at(&self) -> u64 {
+        self.offsets.at(self.span.start)
     }
 
-    /// The stream is not synchronised, and `bytes` may begin a synchronisation: the stream waits
-    /// for the bytes that follow.
-    #[inline]
-    fn awaiting_sync(&mut self, bytes: &[u8]) {
-        let _ = bytes;
+    /// The bytes.
+    pub fn get(&self) -> &'a [u8] {
+        self.bytes.get(self.span.clone()).unwrap_or_default()
+    }
+
+    /// Their number; of half bytes, that of the bytes which they begin.
+    pub fn count(&self) -> usize {
+        self.offsets.bytes_in(&self.span)
     }
 }
 
 impl<O: Observer + ?Sized> Observer for &mut O {
     #[inline]
-    fn packet(
-        &mut self,
-        offsets: &OffsetMap<'_>,
-        span: Range<usize>,
-        bytes: &[u8],
-        packet: AnyPacket<'_>,
-    ) {
-        (**self).packet(offsets, span, bytes, packet);
+    fn event(&mut self, event: StreamEvent<'_>) {
+        (**self).event(event);
     }
 
     #[inline]
@@ -100,34 +115,6 @@ impl<O: Observer + ?Sized> Observer for &mut O {
     #[inline]
     fn pauses(&self) -> bool {
         (**self).pauses()
-    }
-
-    #[inline]
-    fn packets(
-        &mut self,
-        offsets: &OffsetMap<'_>,
-        span: Range<usize>,
-        bytes: &[u8],
-        count: usize,
-        syncs: usize,
-    ) {
-        (**self).packets(offsets, span, bytes, count, syncs);
-    }
-
-    #[inline]
-    fn undecodable(
-        &mut self,
-        offsets: &OffsetMap<'_>,
-        span: Range<usize>,
-        bytes: &[u8],
-        fault: Fault,
-    ) {
-        (**self).undecodable(offsets, span, bytes, fault);
-    }
-
-    #[inline]
-    fn awaiting_sync(&mut self, bytes: &[u8]) {
-        (**self).awaiting_sync(bytes);
     }
 }
 

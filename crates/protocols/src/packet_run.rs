@@ -4,7 +4,7 @@ use tracewright_base::{
     BatchBuffer, BlockId, CachedBlocks, Element, Feed, Forward, OffsetMap, Parse, Sink, Turns, Wire,
 };
 
-use crate::observer::Observer;
+use crate::observer::{Observer, SourceBytes, StreamEvent};
 use crate::registry::Listed;
 
 /// Passes elements to an observer, each after the packets up to its own. For the fast path of a
@@ -62,7 +62,8 @@ impl<'a, P: Listed, O: Observer> PacketRun<'a, P, O> {
         let span = self.next..self.next + len;
         self.next = span.end;
         self.at = if span.end < self.bytes.len() { self.forward.at(span.end) } else { u64::MAX };
-        self.observer.packet(self.offsets, span, self.bytes, P::any_packet(packet));
+        let bytes = SourceBytes { bytes: self.bytes, span, offsets: self.offsets };
+        self.observer.event(StreamEvent::Packet { bytes, packet: P::any_packet(packet) });
     }
 }
 

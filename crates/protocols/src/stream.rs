@@ -7,7 +7,7 @@ use tracewright_base::{
     Wire,
 };
 
-use crate::observer::Observer;
+use crate::observer::{Observer, SourceBytes, StreamEvent};
 use crate::packet_run::PacketRun;
 use crate::protocol::{Protocol, Resume};
 use crate::realign::{BitSearch, Realigned, zeros_at_end};
@@ -252,7 +252,8 @@ impl<P: Listed> Stream<P> {
         match found {
             Some(shift) => (self.synced, self.shift) = (true, shift),
             None if *taken < bytes.len() => {
-                observer.awaiting_sync(bytes.get(*taken..).unwrap_or_default());
+                let bytes = bytes.get(*taken..).unwrap_or_default();
+                observer.event(StreamEvent::AwaitingSync { bytes });
             }
             None => {}
         }
@@ -308,7 +309,7 @@ impl<P: Listed> Stream<P> {
                     feed.taken += skip;
                 }
                 if !found {
-                    observer.awaiting_sync(feed.rest());
+                    observer.event(StreamEvent::AwaitingSync { bytes: feed.rest() });
                     break;
                 }
                 self.synced = true;
@@ -321,8 +322,9 @@ impl<P: Listed> Stream<P> {
                 self.decoder.packets(&mut feed, &self.config, code, observer);
                 self.last = feed.last;
                 if feed.taken != taken {
-                    let span = taken..feed.taken;
-                    observer.packets(offsets, span, bytes, feed.packets, feed.syncs);
+                    let bytes = SourceBytes { bytes, span: taken..feed.taken, offsets };
+                    let (count, syncs) = (feed.packets, feed.syncs);
+                    observer.event(StreamEvent::Packets { bytes, count, syncs });
                     continue;
                 }
             }
@@ -346,7 +348,9 @@ impl<P: Listed> Stream<P> {
                     self.last = at;
                     observer.prepare(&code.blocks(), P::EXPANDS);
                     if !passed {
-                        observer.packet(offsets, taken..taken + len, bytes, P::any_packet(packet));
+                        let bytes = SourceBytes { bytes, span: taken..taken + len, offsets };
+                        let packet = P::any_packet(packet);
+                        observer.event(StreamEvent::Packet { bytes, packet });
                     }
                     P::learn(&mut self.config, packet);
                     let spanned = Spanned { at, len: len as u32, packet };
@@ -441,7 +445,8 @@ impl<P: Listed> Stream<P> {
     ) {
         let at = offsets.at(span.start);
         let len = offsets.bytes_in(&span) as u32;
-        observer.undecodable(offsets, span, bytes, fault);
+        let bytes = SourceBytes { bytes, span, offsets };
+        observer.event(StreamEvent::Undecodable { bytes, fault });
         match &mut self.undecodable {
             // Unsynchronised bytes are one run, however they arrive.
             Some((_, run, Fault::Unsynchronised)) if fault == Fault::Unsynchronised => *run += len,

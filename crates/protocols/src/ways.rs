@@ -9,13 +9,11 @@ use std::vec::Vec;
 
 pub(crate) use tracewright_testing::Random;
 
-use tracewright_base::{
-    BlockCache, Decode, Element, Fault, OffsetMap, Parse, Piece, Sink, Spanned, Wire,
-};
+use tracewright_base::{BlockCache, Decode, Element, OffsetMap, Parse, Piece, Sink, Spanned, Wire};
 
-use crate::observer::Observer;
+use crate::observer::{Observer, StreamEvent};
 use crate::protocol::Protocol;
-use crate::registry::{AnyPacket, Listed};
+use crate::registry::Listed;
 use crate::stream::Stream;
 
 const WHOLE: [Piece; 1] = [Piece { start: 0, at: 0, fragment: true }];
@@ -42,25 +40,17 @@ impl<P: Protocol> Sink for Output<P> {
 }
 
 impl<P: Listed> Observer for Output<P> {
-    fn packet(
-        &mut self,
-        offsets: &OffsetMap<'_>,
-        span: Range<usize>,
-        _: &[u8],
-        packet: AnyPacket<'_>,
-    ) {
-        let at = offsets.at(span.start);
-        self.spans.push(at..at + span.len() as u64);
-        self.packets.extend(P::packet(packet).map(|packet| (at, *packet)));
+    fn event(&mut self, event: StreamEvent<'_>) {
+        if let StreamEvent::Packet { bytes, .. } | StreamEvent::Undecodable { bytes, .. } = &event {
+            self.spans.push(bytes.at()..bytes.at() + bytes.span.len() as u64);
+        }
+        if let StreamEvent::Packet { bytes, packet } = event {
+            self.packets.extend(P::packet(packet).map(|packet| (bytes.at(), *packet)));
+        }
     }
 
     fn wants_each_packet(&self) -> bool {
         true
-    }
-
-    fn undecodable(&mut self, offsets: &OffsetMap<'_>, span: Range<usize>, _: &[u8], _: Fault) {
-        let at = offsets.at(span.start);
-        self.spans.push(at..at + span.len() as u64);
     }
 }
 

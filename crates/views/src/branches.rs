@@ -5,7 +5,7 @@ use tracewright_decode::listener::{each_part, each_turn};
 
 use tracewright_base::{Batch, Context, Element, Exception, Kind, Range, Role};
 use tracewright_capture::plain;
-use tracewright_decode::{Fork, Listener};
+use tracewright_decode::{Fork, Listener, Size};
 
 use crate::json::Object;
 use crate::lines::Lines;
@@ -239,7 +239,8 @@ impl Fork for Branches {
         self.lines.take()
     }
 
-    fn weight(&self) -> usize {
-        self.lines.waiting()
+    #[inline]
+    fn size(&self) -> Size {
+        Size::of(self.lines.waiting())
     }
 }

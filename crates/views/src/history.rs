@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use tracewright_base::{Element, Gap};
-use tracewright_decode::Fork;
+use tracewright_decode::{Fork, Size};
 
 use crate::instructions::{Step, Steps};
 
@@ -120,7 +120,6 @@ impl Steps for History {
 impl Fork for History {
     type State = ();
     type Output = ();
-    const GROWS: bool = false;
 
     fn fork(&self) -> Self {
         History::new(self.event.clone(), self.count, self.first)
@@ -131,4 +130,8 @@ impl Fork for History {
     fn resume(&mut self, (): ()) {}
 
     fn take(&mut self) {}
+
+    fn size(&self) -> Size {
+        Size::FIXED
+    }
 }

@@ -4,7 +4,7 @@ use std::io;
 
 use tracewright_base::{Batch, Custom, Element, MAX_EXPANSION, Range};
 use tracewright_decode::listener::{each_part, each_turn};
-use tracewright_decode::{Event, Fork, Listener, Packets, SourceBytes, Wants};
+use tracewright_decode::{Event, Fork, Listener, Packets, Size, SourceBytes, Wants};
 use tracewright_frames as frames;
 use tracewright_image::Selection;
 use tracewright_protocols::Field;
@@ -279,8 +279,8 @@ impl<F: Form> Fork for Lister<F, Vec<u8>> {
     }
 
     #[inline]
-    fn weight(&self) -> usize {
-        self.lines.waiting()
+    fn size(&self) -> Size {
+        Size::of(self.lines.waiting())
     }
 }
 

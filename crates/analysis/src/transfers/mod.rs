@@ -15,7 +15,7 @@ use tracewright_base::{
     Batch, Code as _, Context, Counted, Element, Gap, Isa, Kind as Effect, Last, Part as Executed,
     Pc, Range, Role, Start, Turns,
 };
-use tracewright_decode::{Fork, Listener};
+use tracewright_decode::{Fork, Growth, Listener, Size};
 use tracewright_image::{Cache, MemoryId};
 
 use crate::code::Code;
@@ -514,8 +514,6 @@ impl Listener for Transfers {
 impl Fork for Transfers {
     type State = Vec<SourceState>;
     type Output = Part;
-    // To join the frames of a part takes a time for each of its call paths.
-    const PARTS: usize = 8;
 
     fn fork(&self) -> Self {
         Transfers {
@@ -566,8 +564,11 @@ impl Fork for Transfers {
         };
         part.with_waiting(self.sources.iter().flat_map(|current| &current.waiting).copied())
     }
+
+    /// To join the frames of a part takes a time for each of its call paths.
     #[inline]
-    fn weight(&self) -> usize {
-        self.found.weight() + self.frames_weight
+    fn size(&self) -> Size {
+        let output = self.found.weight() + self.frames_weight;
+        Size { growth: Growth::Costly, ..Size::of(output) }
     }
 }

@@ -13,7 +13,7 @@ use arrow_array::{
 use arrow_buffer::{BooleanBufferBuilder, NullBuffer, NullBufferBuilder, ScalarBuffer};
 use tracewright::base::{Batch, BlockStep, Element, Last, Part, Range};
 use tracewright::decode::listener::each_turn;
-use tracewright::decode::{Fork, Listener, Merge, Session, Tally};
+use tracewright::decode::{Fork, Listener, Merge, Session, Size, Tally};
 
 use super::Input;
 use super::words::{ISAS, LASTS, ROLES, isa, last, role};
@@ -153,8 +153,11 @@ impl Fork for Collector {
     }
 
     #[inline]
-    fn weight(&self) -> usize {
-        self.parts.0.len() * size_of::<Executed>() + self.parts.1.len() * size_of::<(usize, Mark)>()
+    fn size(&self) -> Size {
+        Size::of(
+            self.parts.0.len() * size_of::<Executed>()
+                + self.parts.1.len() * size_of::<(usize, Mark)>(),
+        )
     }
 }
 

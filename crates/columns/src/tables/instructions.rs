@@ -3,7 +3,7 @@
 use std::mem;
 
 use tracewright::base::{Element, Isa, Range};
-use tracewright::decode::{Fork, Merge, Session, Tally};
+use tracewright::decode::{Fork, Merge, Session, Size, Tally};
 use tracewright::image::Selection as MemorySelection;
 use tracewright::views::disassembly::Disassembler;
 use tracewright::views::instructions::{Expand, Step, Steps};
@@ -73,8 +73,8 @@ impl Fork for Waiting {
         mem::take(&mut self.0)
     }
 
-    fn weight(&self) -> usize {
-        self.0.len() * size_of::<(u32, u64, What)>()
+    fn size(&self) -> Size {
+        Size::of(self.0.len() * size_of::<(u32, u64, What)>())
     }
 }
 

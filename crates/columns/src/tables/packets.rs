@@ -4,7 +4,7 @@ use std::mem;
 
 use tracewright::base::{Batch, Element};
 use tracewright::decode::listener::each_part;
-use tracewright::decode::{Event, Fork, Listener, Merge, Session, Tally, Wants};
+use tracewright::decode::{Event, Fork, Listener, Merge, Session, Size, Tally, Wants};
 use tracewright::protocols::PacketKind;
 
 use super::common::infos;
@@ -121,8 +121,8 @@ impl Fork for Waiting {
         mem::take(&mut self.packets)
     }
 
-    fn weight(&self) -> usize {
-        self.bytes
+    fn size(&self) -> Size {
+        Size::of(self.bytes)
     }
 }
 

@@ -3,9 +3,7 @@
 
 use std::any::Any;
 
-use tracewright_base::Element;
-
-use crate::fork::{Fork, ForkState};
+use crate::fork::{Fork, ForkState, Received, Size};
 use crate::listener::Listener;
 
 /// The output of a listener: its [`Fork::Output`].
@@ -23,14 +21,8 @@ pub(super) trait AnyFork: Listener + Send {
     /// Resumes a state of a listener of the same type.
     fn resume(&mut self, state: Box<dyn AnyState>);
     fn take(&mut self) -> Output;
-    fn weight(&self) -> usize;
-    fn state_weight(&self) -> usize;
-    fn start(&mut self, source: usize, at: u64, element: Element) -> bool;
-    fn more(&mut self) -> bool;
-    /// [`Fork::GROWS`].
-    fn grows(&self) -> bool;
-    /// [`Fork::PARTS`].
-    fn parts(&self) -> usize;
+    fn size(&self) -> Size;
+    fn receive(&mut self, next: Option<Received>) -> bool;
 }
 
 impl<L: Listener + Fork + Send> AnyFork for L {
@@ -56,28 +48,12 @@ impl<L: Listener + Fork + Send> AnyFork for L {
         Box::new(Fork::take(self))
     }
 
-    fn weight(&self) -> usize {
-        Fork::weight(self)
+    fn size(&self) -> Size {
+        Fork::size(self)
     }
 
-    fn state_weight(&self) -> usize {
-        Fork::state_weight(self)
-    }
-
-    fn start(&mut self, source: usize, at: u64, element: Element) -> bool {
-        Fork::start(self, source, at, element)
-    }
-
-    fn more(&mut self) -> bool {
-        Fork::more(self)
-    }
-
-    fn grows(&self) -> bool {
-        L::GROWS
-    }
-
-    fn parts(&self) -> usize {
-        L::PARTS
+    fn receive(&mut self, next: Option<Received>) -> bool {
+        Fork::receive(self, next)
     }
 }
 

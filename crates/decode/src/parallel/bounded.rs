@@ -3,6 +3,7 @@
 use tracewright_base::{Batch, Element, Part, Turns};
 
 use super::any_fork::{AnyFork, Output};
+use crate::fork::{Growth, Received};
 use crate::listener::{Event, Listener, Wants};
 use crate::session::Session;
 
@@ -14,14 +15,16 @@ const AT_ONCE: usize = 64;
 
 /// Passes everything on to `listener`. Whenever the listener's output takes `limit` bytes of memory
 /// or more, it is taken and passed to `send`. One element makes little output before it is
-/// taken again ([`AnyFork::start`]), and there are few packets in a block of bytes, so that the
+/// taken again ([`AnyFork::receive`]), and there are few packets in a block of bytes, so that the
 /// memory does not depend on the number of elements of the block.
 struct Bounded<'a> {
     listener: &'a mut dyn AnyFork,
     limit: usize,
-    /// The weight of the output at which it is taken: more than `limit` where the listener retains
-    /// a part of its output.
+    /// The size of the output at which it is taken: more than `limit` where the listener retains a
+    /// part of its output.
     due: usize,
+    /// The number of cached blocks whose output is made before it is taken.
+    at_once: usize,
     send: &'a mut Send<'a>,
     /// No more output is wanted: elements are ignored.
     stopped: bool,
@@ -34,7 +37,7 @@ impl Bounded<'_> {
             return;
         }
         self.listener.batch(batch);
-        if self.listener.weight() >= self.due {
+        if self.listener.size().output >= self.due {
             self.take(false);
         }
     }
@@ -44,16 +47,16 @@ impl Bounded<'_> {
     #[inline(never)]
     fn take(&mut self, mut unfinished: bool) {
         loop {
-            let weight = self.listener.weight();
-            if weight >= self.due {
+            let size = self.listener.size().output;
+            if size >= self.due {
                 let output = self.listener.take();
-                self.stopped = !(self.send)(output, weight);
-                self.due = self.listener.weight() + self.limit;
+                self.stopped = !(self.send)(output, size);
+                self.due = self.listener.size().output + self.limit;
             }
             if self.stopped || !unfinished {
                 return;
             }
-            unfinished = self.listener.more();
+            unfinished = self.listener.receive(None);
         }
     }
 }
@@ -64,8 +67,8 @@ impl Listener for Bounded<'_> {
         if self.stopped {
             return;
         }
-        let unfinished = self.listener.start(source, at, element);
-        if unfinished || self.listener.weight() >= self.due {
+        let unfinished = self.listener.receive(Some(Received { source, at, element }));
+        if unfinished || self.listener.size().output >= self.due {
             self.take(unfinished);
         }
     }
@@ -78,7 +81,7 @@ impl Listener for Bounded<'_> {
             match part {
                 Part::Element(at, element) => self.element(batch.source, at, element),
                 Part::Steps(steps) => {
-                    for steps in steps.chunks(AT_ONCE * self.listener.parts()) {
+                    for steps in steps.chunks(self.at_once) {
                         self.part(&alone.with_steps(steps));
                     }
                 }
@@ -123,14 +126,16 @@ pub(super) fn feed(
     limit: usize,
     mut send: impl FnMut(Output, usize) -> bool,
 ) -> bool {
-    if !listener.grows() {
+    let growth = listener.size().growth;
+    if growth == Growth::None {
         match bytes {
             Some(bytes) => session.feed(bytes, listener),
             None => session.finish(listener),
         }
         return true;
     }
-    let mut bounded = Bounded { listener, limit, due: limit, send: &mut send, stopped: false };
+    let (at_once, stopped) = (AT_ONCE * growth.parts(), false);
+    let mut bounded = Bounded { listener, limit, due: limit, at_once, send: &mut send, stopped };
     match bytes {
         Some(bytes) => session.feed(bytes, &mut bounded),
         None => session.finish(&mut bounded),

@@ -32,10 +32,11 @@ impl<'a> Joiner<'a> {
         jobs: &Jobs,
     ) -> Self {
         let step = jobs.step.max(1);
+        let parts = listener.size().growth.parts();
         let weight = match jobs.count {
-            ..=1 if listener.parts() > 1 => jobs.output.saturating_mul(listener.parts()),
+            ..=1 if parts > 1 => jobs.output.saturating_mul(parts),
             // The writer of the output waits for less than a worker sends.
-            _ => (jobs.output / 4).saturating_mul(listener.parts()),
+            _ => (jobs.output / 4).saturating_mul(parts),
         };
         let (next_head, work) = Default::default();
         Joiner { session, listener, output, step, weight, wanted: true, next_head, work }
@@ -66,7 +67,7 @@ impl<'a> Joiner<'a> {
     pub(super) fn feed_all(&mut self, bytes: &[u8]) {
         for part in bytes.chunks(self.step) {
             self.feed(Some(part));
-            if self.listener.weight() >= self.weight || self.listener.full() {
+            if self.listener.size().output >= self.weight || self.listener.full() {
                 self.flush();
             }
             if !self.wanted {

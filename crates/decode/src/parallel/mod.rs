@@ -30,7 +30,7 @@ use self::joiner::Joiner;
 use self::scheduler::Scheduler;
 use self::work_queue::{Chunk, CloseOnDrop, StartPoint, Task, WorkQueue};
 use crate::checkpoint::Checkpoint;
-use crate::fork::Fork;
+use crate::fork::{Fork, Growth};
 use crate::input::{Input, More};
 use crate::listener::Listener;
 use crate::session::Session;
@@ -114,7 +114,7 @@ pub struct Work {
 /// Decodes `input` to its end on the threads of `jobs`. `output` receives the listener's output in
 /// order, each time with the offset up to which the output is complete, and returns whether more is
 /// wanted. The output does not depend on the number of threads; the offsets at which `output` is
-/// called do: output that [grows](Fork::GROWS) is passed on for each chunk, and other output more
+/// called do: output that [grows](Growth) is passed on for each chunk, and other output more
 /// and more seldom. At the end of the input the session is [finished](Session::finish).
 ///
 /// A listener that only counts needs [`Merge`](crate::Merge), and is forked by
@@ -305,7 +305,7 @@ const READ: usize = 1 << 16;
 
 /// Decodes the input on the calling thread.
 fn decode_alone(chunks: &mut Chunks<'_>, joiner: &mut Joiner<'_>, scheduler: &mut Scheduler) {
-    let grows = joiner.listener.grows();
+    let grows = joiner.listener.size().growth != Growth::None;
     // Output that does not grow is passed on less and less often: the tables that a listener has
     // made for it are lost each time.
     let mut until = if grows { scheduler.len } else { scheduler.longest };
@@ -430,6 +430,7 @@ mod tests {
     use tracewright_capture::{Buffer, BufferRef, Capture, Format, Source};
 
     use super::*;
+    use crate::fork::{Received, Size};
     use crate::input::Parts;
     use crate::memory::Memory;
     use crate::plan::{Options, Plan};
@@ -584,5 +585,83 @@ mod tests {
         assert!(work.expect("bytes").chunks > 3);
         // The joiner decodes, too.
         assert!((2..=4).contains(&threads.lock().expect("no panic").len()));
+    }
+
+    /// Makes [`Lines::OF_ONE`] bytes of output for each element, [`Lines::PART`] of them at a time.
+    #[derive(Default)]
+    struct Lines {
+        text: Vec<u8>,
+        rest: usize,
+    }
+
+    impl Lines {
+        const OF_ONE: usize = 1000;
+        const PART: usize = 10;
+    }
+
+    impl Listener for Lines {
+        fn element(&mut self, _: usize, _: u64, _: Element) {
+            self.text.resize(self.text.len() + Lines::OF_ONE, b'.');
+        }
+    }
+
+    impl Fork for Lines {
+        type State = ();
+        type Output = Vec<u8>;
+
+        fn fork(&self) -> Self {
+            Lines::default()
+        }
+
+        fn state(&self) {}
+
+        fn resume(&mut self, (): ()) {
+            *self = Lines::default();
+        }
+
+        fn take(&mut self) -> Vec<u8> {
+            mem::take(&mut self.text)
+        }
+
+        fn size(&self) -> Size {
+            Size::of(self.text.len())
+        }
+
+        fn receive(&mut self, next: Option<Received>) -> bool {
+            if next.is_some() {
+                assert_eq!(self.rest, 0, "the output of the element before is complete");
+                self.rest = Lines::OF_ONE;
+            }
+            self.text.resize(self.text.len() + Lines::PART, b'.');
+            self.rest -= Lines::PART;
+            self.rest > 0
+        }
+    }
+
+    /// The output of one element is taken while it is made, and no more of it is made where no more
+    /// is wanted.
+    #[test]
+    fn output_of_an_element_is_taken_in_parts() {
+        const WRITES: usize = 200;
+        let bytes = [vec![0, 0, 0, 0, 0, 0x80], [0x01, b'h'].repeat(WRITES)].concat();
+        let capture = itm(&bytes);
+        let (options, memory) = (Options::default(), Memory::new(&capture));
+        let plan = Plan::new(&capture, 0, &options).expect("buffer 0");
+        // A gap is first, and the end is last.
+        let all = (WRITES + 2) * Lines::OF_ONE;
+        for (count, wanted) in [(1, all), (2, all), (3, all), (1, 2500), (2, 2500)] {
+            let jobs = Jobs { count, step: 16, chunk: 64..=64, output: 100 };
+            let mut session = Session::new(&capture, &plan, &memory, &options).expect("a session");
+            let (mut len, mut most, mut input) = (0, 0, Parts::new([&bytes]));
+            let mut listener = Lines::default();
+            let work = run(&mut session, &mut input, &mut listener, &jobs, |text, _| {
+                (len, most) = (len + text.len(), most.max(text.len()));
+                len < wanted
+            });
+            work.expect("bytes");
+            // Less than the output of one element, and what was made beyond the bound.
+            assert!(most <= jobs.output + Lines::PART, "{count}: {most}");
+            assert!((wanted..wanted + jobs.output + Lines::PART).contains(&len), "{count}: {len}");
+        }
     }
 }

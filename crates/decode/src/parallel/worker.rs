@@ -18,7 +18,8 @@ pub(super) fn work(
     listener: &mut dyn AnyFork,
     jobs: &Jobs,
 ) {
-    let (step, output) = (jobs.step.max(1), jobs.output.saturating_mul(listener.parts()));
+    let parts = listener.size().growth.parts();
+    let (step, output) = (jobs.step.max(1), jobs.output.saturating_mul(parts));
     // A panic in one worker stops the others. Without a panic the queue is closed already.
     let _close = CloseOnDrop(queue);
     let blank = session.state().clone();
@@ -95,13 +96,13 @@ impl Checkpoints {
         listener: &mut dyn AnyFork,
     ) -> Option<Segment> {
         self.end += len;
-        let weight = listener.weight();
-        if self.end < self.due && self.end < self.len && weight < self.output {
+        let size = listener.size();
+        if self.end < self.due && self.end < self.len && size.output < self.output {
             return None;
         }
         self.due = self.end + self.step.max(self.end / CHECKPOINT_DENSITY);
         let output = listener.take();
-        let weight = weight + listener.state_weight();
+        let weight = size.output + listener.size().state;
         let state = (session.state().clone(), listener.state());
         Some(Segment { end: self.end, state, output, weight })
     }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use tracewright_base::Element;
-use tracewright_decode::{Event, Fork, Listener, Plan, Wants};
+use tracewright_decode::{Event, Fork, Growth, Listener, Plan, Size, Wants};
 use tracewright_testing::Random;
 
 use super::{Case, captures, making, shared};
@@ -20,7 +20,6 @@ struct Lines<const GROWS: bool> {
 impl<const GROWS: bool> Fork for Lines<GROWS> {
     type State = ();
     type Output = Vec<String>;
-    const GROWS: bool = GROWS;
 
     fn fork(&self) -> Self {
         Lines::default()
@@ -34,8 +33,9 @@ impl<const GROWS: bool> Fork for Lines<GROWS> {
         std::mem::take(&mut self.lines)
     }
 
-    fn weight(&self) -> usize {
-        self.lines.len() << 10
+    fn size(&self) -> Size {
+        let growth = if GROWS { Growth::Steady } else { Growth::None };
+        Size { growth, ..Size::of(self.lines.len() << 10) }
     }
 }
 

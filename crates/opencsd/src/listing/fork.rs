@@ -3,7 +3,7 @@
 use std::mem;
 
 use tracewright_base::Gap;
-use tracewright_decode::{Fork, ForkState};
+use tracewright_decode::{Fork, ForkState, Size};
 use tracewright_views::range_tails::RangeTails;
 
 use super::super::frames::RawFrames;
@@ -127,11 +127,8 @@ impl Fork for Listing<Vec<u8>> {
     }
 
     #[inline]
-    fn weight(&self) -> usize {
-        self.out.len() + self.line.len()
-    }
-
-    fn state_weight(&self) -> usize {
-        self.line.len() + self.order.weight()
+    fn size(&self) -> Size {
+        let output = self.out.len() + self.line.len();
+        Size { state: self.line.len() + self.order.weight(), ..Size::of(output) }
     }
 }

@@ -1,17 +1,16 @@
 //! The ways in which a case is decoded.
 #![allow(dead_code, reason = "each test uses what fits it")]
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use tracewright::base::{
-    Element, Fault, Inconsistency, MAX_EXPANSION, OffsetMap, Piece, Sink, SyncSearch,
+    Element, Inconsistency, MAX_EXPANSION, OffsetMap, Piece, Sink, SyncSearch,
 };
 use tracewright::decode::Committed;
 use tracewright::frames::{Framing, Joiner, Link, Sources, Splitter};
 use tracewright::image::{Cache, CacheOptions};
 use tracewright::protocols::registry::{AnyConfig, AnyPacket};
-use tracewright::protocols::{AnyStream, Observer};
+use tracewright::protocols::{AnyStream, Observer, SourceBytes, StreamEvent};
 
 use tracewright_testing::{is_long, sample, short_or_long};
 
@@ -100,38 +99,34 @@ impl<const RUNS: bool> Observer for Recorder<'_, RUNS> {
         self.quiet.is_none()
     }
 
-    fn packets(&mut self, _: &OffsetMap<'_>, span: Range<usize>, _: &[u8], count: usize, _: usize) {
-        if let Some(quiet) = &mut self.quiet {
-            quiet.packets += count;
-            quiet.units += span.len();
+    fn event(&mut self, event: StreamEvent<'_>) {
+        match (event, &mut self.quiet) {
+            (StreamEvent::Packets { bytes, count, .. }, Some(quiet)) => {
+                quiet.packets += count;
+                quiet.units += bytes.span.len();
+            }
+            (StreamEvent::Packet { bytes, .. }, Some(quiet)) => {
+                quiet.packets += 1;
+                quiet.units += bytes.span.len();
+            }
+            (StreamEvent::Packet { bytes, packet }, None) => self.packet(&bytes, packet),
+            (StreamEvent::Undecodable { bytes, .. }, None) => {
+                self.output.spans.push(Span { bytes: bytes.get().to_vec(), emitted: None });
+            }
+            _ => {}
         }
     }
+}
 
-    fn packet(
-        &mut self,
-        offsets: &OffsetMap<'_>,
-        span: Range<usize>,
-        bytes: &[u8],
-        packet: AnyPacket<'_>,
-    ) {
-        if self.quiet.is_some() {
-            return self.packets(offsets, span, bytes, 1, 0);
-        }
+impl<const RUNS: bool> Recorder<'_, RUNS> {
+    fn packet(&mut self, bytes: &SourceBytes<'_>, packet: AnyPacket<'_>) {
         let mut emitted = Vec::new();
         packet.emit(self.unit, &mut emitted);
         self.unit.learn(packet);
-        let at = offsets.at(span.start);
-        self.output.spans.push(Span { bytes: bytes[span].to_vec(), emitted: Some(emitted) });
-        let (text, exact) = (packet.to_string(), format!("{packet:?}"));
+        self.output.spans.push(Span { bytes: bytes.get().to_vec(), emitted: Some(emitted) });
+        let (at, text, exact) = (bytes.at(), packet.to_string(), format!("{packet:?}"));
         self.output.packets.push(Packet { at, text, exact });
         self.output.before.push(self.output.elements.len());
-    }
-
-    fn undecodable(&mut self, _: &OffsetMap<'_>, span: Range<usize>, bytes: &[u8], _: Fault) {
-        if self.quiet.is_some() {
-            return;
-        }
-        self.output.spans.push(Span { bytes: bytes[span].to_vec(), emitted: None });
     }
 }
 

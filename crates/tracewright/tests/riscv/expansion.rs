@@ -1,10 +1,7 @@
 //! How many instructions and ranges real packets have for each of their bytes, against the limit.
 
-use std::ops::Range;
-
-use tracewright::base::{Element, MAX_EXPANSION, OffsetMap, Sink, Turns};
-use tracewright::protocols::Observer;
-use tracewright::protocols::registry::AnyPacket;
+use tracewright::base::{Element, MAX_EXPANSION, Sink, Turns};
+use tracewright::protocols::{Observer, StreamEvent};
 
 use tracewright_testing::sample;
 
@@ -62,9 +59,11 @@ impl Sink for Packets {
 }
 
 impl Observer for Packets {
-    fn packet(&mut self, _: &OffsetMap<'_>, span: Range<usize>, _: &[u8], _: AnyPacket<'_>) {
-        self.end();
-        self.len = span.len();
+    fn event(&mut self, event: StreamEvent<'_>) {
+        if let StreamEvent::Packet { bytes, .. } = event {
+            self.end();
+            self.len = bytes.span.len();
+        }
     }
 
     fn wants_each_packet(&self) -> bool {

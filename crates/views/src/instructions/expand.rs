@@ -4,7 +4,7 @@ use tracewright_base::{
     Batch, BlockId, Code, Context, Element, Isa, Kind, Part, Pc, Range, Turns, Waypoints,
 };
 use tracewright_decode::listener::each_turn;
-use tracewright_decode::{self as decode, Event, Fork, Listener};
+use tracewright_decode::{self as decode, Event, Fork, Listener, Received, Size};
 use tracewright_image::{Cache, CacheOptions, MemoryId, Selection};
 
 use crate::disassembly::narrow;
@@ -393,7 +393,6 @@ impl<V: Steps> Expand<V> {
 impl<V: Steps + Fork> Fork for Expand<V> {
     type State = (Vec<(Context, Selection)>, V::State);
     type Output = V::Output;
-    const GROWS: bool = V::GROWS;
 
     fn fork(&self) -> Self {
         let fresh = |program: &Program| Program::new(program.cache.clone(), program.memory.clone());
@@ -421,26 +420,23 @@ impl<V: Steps + Fork> Fork for Expand<V> {
     }
 
     #[inline]
-    fn weight(&self) -> usize {
-        self.view.weight()
-    }
-
-    fn state_weight(&self) -> usize {
-        self.view.state_weight()
+    fn size(&self) -> Size {
+        self.view.size()
     }
 
     /// A range may have any number of instructions.
     #[inline]
-    fn start(&mut self, source: usize, at: u64, element: Element) -> bool {
-        if let Element::Range(range) = element {
-            return self.begin(source, at, range);
+    fn receive(&mut self, next: Option<Received>) -> bool {
+        match next {
+            None => self.continue_range(),
+            Some(Received { source, at, element: Element::Range(range) }) => {
+                self.begin(source, at, range)
+            }
+            Some(Received { source, at, element }) => {
+                self.other(source, at, &element);
+                false
+            }
         }
-        self.other(source, at, &element);
-        false
-    }
-
-    fn more(&mut self) -> bool {
-        self.continue_range()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io;
 
 use tracewright_base::{Element, Range};
-use tracewright_decode::{Fork, Plan, Tally};
+use tracewright_decode::{Fork, Plan, Size, Tally};
 use tracewright_image::Selection;
 
 use super::{Step, Steps};
@@ -105,8 +105,8 @@ impl Fork for Json<Vec<u8>> {
     }
 
     #[inline]
-    fn weight(&self) -> usize {
-        self.lines.waiting()
+    fn size(&self) -> Size {
+        Size::of(self.lines.waiting())
     }
 }
 

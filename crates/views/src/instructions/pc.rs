@@ -3,7 +3,7 @@
 use std::io;
 
 use tracewright_base::{BlockId, Counted, Range};
-use tracewright_decode::Fork;
+use tracewright_decode::{Fork, Size};
 
 use super::block_lines::BlockLines;
 use super::expand::ProgramId;
@@ -59,8 +59,8 @@ impl Fork for Pcs<Vec<u8>> {
     }
 
     #[inline]
-    fn weight(&self) -> usize {
-        self.lines.waiting()
+    fn size(&self) -> Size {
+        Size::of(self.lines.waiting())
     }
 }
 

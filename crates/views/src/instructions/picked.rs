@@ -1,7 +1,7 @@
 //! Instructions by address, and elements by kind.
 
 use tracewright_base::{BlockId, Element, Range};
-use tracewright_decode::Fork;
+use tracewright_decode::{Fork, Size};
 use tracewright_image::Selection;
 
 use super::expand::ProgramId;
@@ -106,7 +106,6 @@ impl<V: Steps> Steps for Picked<V> {
 impl<V: Steps + Fork> Fork for Picked<V> {
     type State = (V::State, Vec<Option<u32>>);
     type Output = V::Output;
-    const GROWS: bool = V::GROWS;
 
     fn fork(&self) -> Self {
         Picked { view: self.view.fork(), filter: self.filter.clone(), cut: false }
@@ -126,11 +125,7 @@ impl<V: Steps + Fork> Fork for Picked<V> {
     }
 
     #[inline]
-    fn weight(&self) -> usize {
-        self.view.weight()
-    }
-
-    fn state_weight(&self) -> usize {
-        self.view.state_weight()
+    fn size(&self) -> Size {
+        self.view.size()
     }
 }

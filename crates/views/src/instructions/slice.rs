@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tracewright_base::{BlockId, Element, Range};
-use tracewright_decode::Fork;
+use tracewright_decode::{Fork, Size};
 use tracewright_image::Selection;
 
 use super::expand::ProgramId;
@@ -127,7 +127,6 @@ impl<V: Steps> Steps for Slice<'_, V> {
 impl<V: Steps + Fork> Fork for Slice<'_, V> {
     type State = V::State;
     type Output = V::Output;
-    const GROWS: bool = V::GROWS;
 
     fn fork(&self) -> Self {
         Slice { view: self.view.fork(), parts: self.parts, cut: false }
@@ -146,11 +145,7 @@ impl<V: Steps + Fork> Fork for Slice<'_, V> {
     }
 
     #[inline]
-    fn weight(&self) -> usize {
-        self.view.weight()
-    }
-
-    fn state_weight(&self) -> usize {
-        self.view.state_weight()
+    fn size(&self) -> Size {
+        self.view.size()
     }
 }

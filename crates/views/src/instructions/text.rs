@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::io;
 
 use tracewright_base::{BlockId, Context, Element, Gap, Isa, Kind, Range, Security};
-use tracewright_decode::Fork;
+use tracewright_decode::{Fork, Size};
 use tracewright_image::Selection;
 
 use super::block_lines::BlockLines;
@@ -147,8 +147,8 @@ impl Fork for Text<Vec<u8>> {
     }
 
     #[inline]
-    fn weight(&self) -> usize {
-        self.lines.waiting()
+    fn size(&self) -> Size {
+        Size::of(self.lines.waiting())
     }
 }
 

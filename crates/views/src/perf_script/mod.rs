@@ -14,7 +14,7 @@ mod text;
 
 use tracewright_base::{Batch, Element};
 use tracewright_decode::listener::{each_part, each_turn};
-use tracewright_decode::{Fork, Listener};
+use tracewright_decode::{Fork, Listener, Size};
 
 pub use records::{Records, SAMPLE_TYPE};
 pub use sampler::{Branch, Event, Sample, Sampler, Samples, State, Traced};
@@ -101,11 +101,8 @@ impl<R: Receiver> Fork for PerfScript<R> {
         self.receiver.take()
     }
 
-    fn weight(&self) -> usize {
-        self.receiver.waiting()
-    }
-
-    fn state_weight(&self) -> usize {
-        self.sampler.states().iter().map(State::weight).sum()
+    fn size(&self) -> Size {
+        let state = self.sampler.states().iter().map(State::weight).sum();
+        Size { state, ..Size::of(self.receiver.waiting()) }
     }
 }
