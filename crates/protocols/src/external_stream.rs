@@ -4,16 +4,15 @@
 use alloc::boxed::Box;
 use core::any::Any;
 use core::fmt::Debug;
-use core::ops::Range;
 
 use tracewright_base::{
-    BatchBuffer, BlockCache, BlockId, CachedBlocks, Element, Fault, OffsetMap, Sink, Turns,
+    BatchBuffer, BlockCache, BlockId, CachedBlocks, Element, OffsetMap, Sink, Turns,
 };
 
 use crate::external::{External, ExternalConfig, Of};
-use crate::observer::Observer;
+use crate::observer::{Observer, StreamEvent};
 use crate::protocol::{Protocol, TraceForm};
-use crate::registry::{AnyPacket, AnyProtocol, Listed};
+use crate::registry::{AnyProtocol, Listed};
 use crate::stream::Stream;
 
 /// Makes the stream of a configuration: what [`ExternalConfig`] holds.
@@ -267,30 +266,9 @@ trait ObserverObject {
     fn take_steps(&mut self, at: u64, blocks: &CachedBlocks<'_>) -> BatchBuffer;
     fn return_steps(&mut self, buffer: BatchBuffer, blocks: &CachedBlocks<'_>);
     fn prepare(&mut self, blocks: &CachedBlocks<'_>, many: bool);
-    fn packet(
-        &mut self,
-        offsets: &OffsetMap<'_>,
-        span: Range<usize>,
-        bytes: &[u8],
-        packet: AnyPacket<'_>,
-    );
+    fn event(&mut self, event: StreamEvent<'_>);
     fn wants_each_packet(&self) -> bool;
     fn pauses(&self) -> bool;
-    fn packets(
-        &mut self,
-        offsets: &OffsetMap<'_>,
-        span: Range<usize>,
-        bytes: &[u8],
-        packets: (usize, usize),
-    );
-    fn undecodable(
-        &mut self,
-        offsets: &OffsetMap<'_>,
-        span: Range<usize>,
-        bytes: &[u8],
-        fault: Fault,
-    );
-    fn awaiting_sync(&mut self, bytes: &[u8]);
 }
 
 impl<O: Observer> ObserverObject for O {
@@ -322,14 +300,8 @@ impl<O: Observer> ObserverObject for O {
         Sink::prepare(self, blocks, many);
     }
 
-    fn packet(
-        &mut self,
-        offsets: &OffsetMap<'_>,
-        span: Range<usize>,
-        bytes: &[u8],
-        packet: AnyPacket<'_>,
-    ) {
-        Observer::packet(self, offsets, span, bytes, packet);
+    fn event(&mut self, event: StreamEvent<'_>) {
+        Observer::event(self, event);
     }
 
     fn wants_each_packet(&self) -> bool {
@@ -338,30 +310,6 @@ impl<O: Observer> ObserverObject for O {
 
     fn pauses(&self) -> bool {
         Observer::pauses(self)
-    }
-
-    fn packets(
-        &mut self,
-        offsets: &OffsetMap<'_>,
-        span: Range<usize>,
-        bytes: &[u8],
-        (count, syncs): (usize, usize),
-    ) {
-        Observer::packets(self, offsets, span, bytes, count, syncs);
-    }
-
-    fn undecodable(
-        &mut self,
-        offsets: &OffsetMap<'_>,
-        span: Range<usize>,
-        bytes: &[u8],
-        fault: Fault,
-    ) {
-        Observer::undecodable(self, offsets, span, bytes, fault);
-    }
-
-    fn awaiting_sync(&mut self, bytes: &[u8]) {
-        Observer::awaiting_sync(self, bytes);
     }
 }
 
@@ -399,14 +347,8 @@ impl Sink for Dynamic<'_> {
 }
 
 impl Observer for Dynamic<'_> {
-    fn packet(
-        &mut self,
-        offsets: &OffsetMap<'_>,
-        span: Range<usize>,
-        bytes: &[u8],
-        packet: AnyPacket<'_>,
-    ) {
-        self.0.packet(offsets, span, bytes, packet);
+    fn event(&mut self, event: StreamEvent<'_>) {
+        self.0.event(event);
     }
 
     fn wants_each_packet(&self) -> bool {
@@ -415,30 +357,5 @@ impl Observer for Dynamic<'_> {
 
     fn pauses(&self) -> bool {
         self.0.pauses()
-    }
-
-    fn packets(
-        &mut self,
-        offsets: &OffsetMap<'_>,
-        span: Range<usize>,
-        bytes: &[u8],
-        count: usize,
-        syncs: usize,
-    ) {
-        self.0.packets(offsets, span, bytes, (count, syncs));
-    }
-
-    fn undecodable(
-        &mut self,
-        offsets: &OffsetMap<'_>,
-        span: Range<usize>,
-        bytes: &[u8],
-        fault: Fault,
-    ) {
-        self.0.undecodable(offsets, span, bytes, fault);
-    }
-
-    fn awaiting_sync(&mut self, bytes: &[u8]) {
-        self.0.awaiting_sync(bytes);
     }
 }

@@ -162,7 +162,7 @@ pub fn is_at(element: &Element, has: impl Fn(u64, u64) -> bool) -> bool {
 pub const INSTRUCTION: &str = "instruction";
 
 /// The kinds of elements, and of the other lines of a listing.
-pub const KINDS: [&str; 33] = [
+pub const KINDS: [&str; 34] = [
     "ambiguity",
     "barrier",
     "context",

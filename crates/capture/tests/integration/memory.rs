@@ -78,7 +78,7 @@ fn pieces_of_records() {
         "{pieces}"
     );
     let buffer = Some(BufferAt { address: 0x2000_1000, size: None });
-    let (bytes, _) = read_as(&path, Selection { buffer, swap: None }).unwrap();
+    let (bytes, _) = read_as(&path, Selection { buffer, ..Selection::default() }).unwrap();
     assert_eq!(bytes, dump()[..96]);
 }
 
@@ -446,8 +446,10 @@ fn buffers_in_core_dumps() {
     ] {
         let path = folder.0.join(name);
         fs::write(&path, file).unwrap();
-        let buffer =
-            |address, size| Selection { buffer: Some(BufferAt { address, size }), swap: None };
+        let buffer = |address, size| Selection {
+            buffer: Some(BufferAt { address, size }),
+            ..Selection::default()
+        };
         let (bytes, note) = read_as(&path, buffer(0x2000_0040, None)).unwrap();
         assert_eq!(bytes, dump, "{name}");
         assert!(note.contains(&format!("it is {what}: 227 bytes from 0x20000040 on")), "{note}");
@@ -467,7 +469,8 @@ fn words_are_swapped() {
     let dump = dump();
     let path = data().join("dump.bin");
     for swap in Swap::WORDS {
-        let (bytes, _) = read_as(&path, Selection { buffer: None, swap: Some(swap) }).unwrap();
+        let (bytes, _) =
+            read_as(&path, Selection { swap: Some(swap), ..Selection::default() }).unwrap();
         assert_ne!(bytes, dump);
         assert_eq!(swap.apply(&bytes), dump, "{swap:?}");
         assert_eq!(bytes[226], dump[226], "the bytes behind the last whole word stay");
