@@ -203,7 +203,9 @@ impl<L: Listener + Fork> Fork for Folded<L> {
 mod tests {
     use super::*;
     use crate::listener::SourceBytes;
+    use crate::plan::Options;
     use tracewright_base::{Counted, Fault, Instruction, Isa, OffsetMap};
+    use tracewright_capture::{Buffer, BufferRef, Capture, Format, Registers, Source};
 
     #[derive(Default)]
     struct Ranges(Vec<(u64, u64, u64, u32)>, usize);
@@ -264,6 +266,38 @@ mod tests {
         let mut folded = Folded::new(vec![true, false], Ranges::default());
         (0..3).for_each(|n| folded.element(1, n, plain(0x100 + 4 * n)));
         assert_eq!(folded.listener.0.len(), 3);
+    }
+
+    /// Only the sources of an ETMv3 are folded, and only where it is wanted.
+    #[test]
+    fn sources_of_etmv3_are_folded() {
+        let source = |device_type: &str, registers: &[(&str, u64)]| Source {
+            device_type: device_type.into(),
+            registers: Registers::from_iter(registers.iter().copied()),
+            buffers: vec![BufferRef { buffer: 0, stream: None }],
+            ..Source::default()
+        };
+        let capture = Capture {
+            buffers: vec![Buffer::new("ETB", Format::CoreSight, vec![0; 16])],
+            sources: vec![
+                source("ETM3.5", &[("ETMCR", 0x100), ("ETMIDR", 0x4114_f240), ("ETMTRACEIDR", 2)]),
+                source(
+                    "ETM4.2",
+                    &[
+                        ("TRCIDR0", 0x2800_0ea1),
+                        ("TRCIDR1", 0x4100_f420),
+                        ("TRCIDR2", 0x488),
+                        ("TRCCONFIGR", 0x801),
+                        ("TRCTRACEIDR", 0x10),
+                    ],
+                ),
+            ],
+            ..Capture::default()
+        };
+        let plan = Plan::new(&capture, 0, &Options::default()).expect("buffer 0");
+        for (wanted, folds) in [(true, [true, false]), (false, [false, false])] {
+            assert_eq!(Folded::when(wanted, &plan, Ranges::default()).folds, folds);
+        }
     }
 
     /// A listener of packets: offsets of ranges, and `None` for undecodable bytes.

@@ -419,6 +419,8 @@ mod tests {
 
     use super::*;
     use crate::committed_listener::CommittedListener;
+    use crate::fork::{Fork, Merging};
+    use crate::timed::Timed;
 
     /// Records what it receives.
     #[derive(Default)]
@@ -439,6 +441,23 @@ mod tests {
 
         fn full(&self) -> bool {
             self.0.len() >= 13
+        }
+    }
+
+    impl Fork for Recorder {
+        type State = ();
+        type Output = Vec<u8>;
+
+        fn fork(&self) -> Self {
+            Recorder::default()
+        }
+
+        fn state(&self) {}
+
+        fn resume(&mut self, (): ()) {}
+
+        fn take(&mut self) -> Vec<u8> {
+            Vec::new()
         }
     }
 
@@ -497,7 +516,11 @@ mod tests {
         assert!(call_all(crate::folded::Folded::when(true, &plan, &mut e)));
         let dynamic: &mut dyn Listener = &mut f;
         assert!(call_all(dynamic));
-        for recorder in [a, b, c, d, e, f] {
+        let mut merging = Merging(Recorder::default());
+        assert!(call_all(&mut merging));
+        let [mut g, mut h] = [true, false].map(|wanted| Timed::when(wanted, Recorder::default()));
+        assert!(call_all(&mut g) && call_all(&mut h));
+        for recorder in [a, b, c, d, e, f, merging.0, g.listener, h.listener] {
             assert_eq!(recorder.0, want.0);
         }
     }

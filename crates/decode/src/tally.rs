@@ -353,7 +353,9 @@ impl Listener for Tally {
 
 #[cfg(test)]
 mod tests {
-    use tracewright_base::{Channel, Counted, DwtEvent, Software};
+    use tracewright_base::{
+        Channel, Counted, DwtEvent, Fault, Gap, Instruction, Last, Range, Software, Space,
+    };
 
     use super::*;
 
@@ -369,6 +371,46 @@ mod tests {
         assert!(counts.has_activity());
         tally.merge(tally.clone());
         assert_eq!(tally.of(0).unknown_instructions, 14);
+    }
+
+    /// The totals of two parts of the elements add up to those of all of them, by source.
+    #[test]
+    fn totals_of_parts_add_up() {
+        let last = Last::new(&Instruction::default(), true);
+        let range = |instructions| {
+            let (bytes, cycles) = (4 * instructions, Counted::UNKNOWN);
+            Element::Range(Range { start: 0x100, bytes, instructions, cycles, last })
+        };
+        let unknown = Element::Unknown { start: 0x100, next: 0x200, instructions: Counted::of(4) };
+        let elements = [
+            (0, range(3)),
+            (1, range(5)),
+            (0, range(7)),
+            (0, unknown),
+            (0, Element::Gap(Gap::Overflow)),
+            (1, Element::Undecodable { len: 3, fault: Fault::Truncated }),
+            (0, Element::NoCode { address: 0x300, space: Space::ANY }),
+            (0, Element::Timestamp { value: 0, cycles: None }),
+            (0, unknown),
+            (1, Element::Gap(Gap::Overflow)),
+            (1, Element::NoCode { address: 0x400, space: Space::ANY }),
+            (0, Element::NoCode { address: 0x500, space: Space::ANY }),
+            (0, range(9)),
+        ];
+        let of = |from: usize, to: usize| {
+            let mut tally = Tally::default();
+            for (at, &(source, element)) in elements.iter().enumerate().take(to).skip(from) {
+                tally.element(source, at as u64, element);
+            }
+            tally
+        };
+        let whole = of(0, elements.len());
+        assert_eq!((whole.of(0).ranges, whole.of(0).instructions, whole.of(0).gaps), (3, 19, 1));
+        for cut in 0..=elements.len() {
+            let mut parts = of(0, cut);
+            parts.merge(of(cut, elements.len()));
+            assert_eq!([parts.of(0), parts.of(1)], [whole.of(0), whole.of(1)], "cut at {cut}");
+        }
     }
 
     /// Software writes and events of the DWT have their own counts, and each element that comes

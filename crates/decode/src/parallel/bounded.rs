@@ -142,3 +142,93 @@ pub(super) fn feed(
     }
     !bounded.stopped
 }
+
+#[cfg(test)]
+mod tests {
+    use tracewright_base::{BatchBuffer, BlockId, CachedBlocks};
+
+    use super::*;
+    use crate::fork::{Fork, Size};
+
+    /// The numbers of the steps, and the offsets of elements. Each takes 10 bytes.
+    #[derive(Default)]
+    struct Rows(Vec<u64>);
+
+    impl Listener for Rows {
+        fn element(&mut self, _: usize, at: u64, _: Element) {
+            self.0.push(at);
+        }
+
+        fn batch(&mut self, batch: &Batch<'_>) {
+            self.0.extend(batch.steps().iter().map(|step| step.id().index() as u64));
+        }
+    }
+
+    impl Fork for Rows {
+        type State = ();
+        type Output = Vec<u64>;
+
+        fn fork(&self) -> Self {
+            Rows::default()
+        }
+
+        fn state(&self) {}
+
+        fn resume(&mut self, (): ()) {}
+
+        fn take(&mut self) -> Vec<u64> {
+            std::mem::take(&mut self.0)
+        }
+
+        fn size(&self) -> Size {
+            Size::of(10 * self.0.len())
+        }
+    }
+
+    /// All steps and elements of a batch arrive, in order, whatever is taken between them; and
+    /// nothing after the output that is the last wanted.
+    #[test]
+    fn a_batch_arrives_in_parts() {
+        const STEPS: u64 = 3 * AT_ONCE as u64 + 5;
+        let mut buffer = BatchBuffer::default();
+        for n in 0..STEPS {
+            if n % 100 == 0 {
+                buffer.element(1000 + n, Element::Trigger);
+            }
+            buffer.step(0, BlockId::new(n as usize), true);
+        }
+        let want: Vec<u64> = (0..STEPS)
+            .flat_map(|n| (n % 100 == 0).then_some(1000 + n).into_iter().chain([n]))
+            .collect();
+        for (limit, at_once, wanted) in
+            [(1, 1, usize::MAX), (100, 7, usize::MAX), (500, AT_ONCE, usize::MAX), (100, 7, 40)]
+        {
+            let (mut rows, mut got, mut most) = (Rows::default(), Vec::new(), 0);
+            let mut send = |output: Output, size: usize| {
+                let Ok(output) = output.downcast::<Vec<u64>>() else { return false };
+                assert_eq!(size, 10 * output.len());
+                most = most.max(size);
+                got.extend(*output);
+                got.len() < wanted
+            };
+            let mut bounded = Bounded {
+                listener: &mut rows,
+                limit,
+                due: limit,
+                at_once,
+                send: &mut send,
+                stopped: false,
+            };
+            bounded.batch(&buffer.batch(0, CachedBlocks::none()));
+            assert_eq!(bounded.full(), wanted < want.len());
+            got.extend(Fork::take(&mut rows));
+            assert!(most < limit + 10 * at_once, "{most}");
+            if wanted == usize::MAX {
+                assert_eq!(got, want);
+            } else {
+                assert_eq!(got, want[..got.len()]);
+                assert!((wanted..wanted + limit / 10 + at_once).contains(&got.len()));
+            }
+        }
+    }
+}
