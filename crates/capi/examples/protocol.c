@@ -139,6 +139,12 @@ static int32_t element(void *user, const tw_element *element, const char *name, 
     return TW_CONTINUE;
 }
 
+/* Counts the packets of the protocol. */
+static void count_packets(void *user, const tw_packet *packet)
+{
+    *(unsigned *)user += !strcmp(packet->kind, "packet");
+}
+
 /* Receives elements of several threads, in order. */
 static int32_t elements(void *user, const tw_element *all, size_t count)
 {
@@ -182,6 +188,7 @@ int main(int argc, char **argv)
     tw_push_options options = TW_PUSH_OPTIONS_INIT;
     unsigned char *trace, *memory;
     size_t trace_length, memory_length, taken;
+    unsigned packets = 0;
     tw_builder *builder;
     tw_capture *capture;
     tw_push *push;
@@ -212,9 +219,12 @@ int main(int argc, char **argv)
     check(tw_builder_open(&builder, &open, &capture, &error), &error);
 
     options.element = element;
+    options.packet = count_packets;
+    options.user = &packets;
     check(tw_push_new(capture, &options, &push, &error), &error);
     check(tw_push_data(push, 0, trace, trace_length, &taken, &error), &error);
     check(tw_push_end(push, &error), &error);
+    printf("%u packets\n", packets);
     check(tw_push_free(&push, &error), &error);
     check(tw_capture_free(&capture, &error), &error);
     free(trace);

@@ -2,6 +2,7 @@
 
 use std::ffi::{c_char, c_void};
 use std::fmt;
+use std::sync::{Mutex, PoisonError};
 
 use tracewright::base::MissingRegister;
 use tracewright::base::{
@@ -104,16 +105,48 @@ pub(crate) unsafe fn read(protocol: *const TwProtocol) -> Result<AnyProtocol, Fa
     // SAFETY: the caller states it.
     let name = unsafe { plain::string(functions.name, "name") }?;
     // SAFETY: as above.
-    let kinds = unsafe { plain::array(functions.kinds, functions.kind_count, "kinds") }?;
-    let mut all: Vec<&'static str> = Vec::new();
-    for kind in kinds {
+    let pointers = unsafe { plain::array(functions.kinds, functions.kind_count, "kinds") }?;
+    let mut kinds = Vec::new();
+    for kind in pointers {
         // SAFETY: as above.
-        let kind = unsafe { plain::string(*kind, "kinds") }?;
-        all.push(String::leak(kind.to_owned()));
+        kinds.push(unsafe { plain::string(*kind, "kinds") }?);
     }
-    let names = Vec::leak(vec![&*String::leak(name.to_owned())]);
-    let own = Described { functions, names, kinds: Vec::leak(all) };
-    Ok(AnyProtocol::External(External::new(Box::leak(Box::new(own)))))
+    Ok(AnyProtocol::External(External::new(Described::known(functions, name, &kinds))))
+}
+
+/// The protocols so far. One that is given again is the same, so that their number does not grow
+/// with that of captures.
+static KNOWN: Mutex<Vec<&'static Described>> = Mutex::new(Vec::new());
+
+impl Described {
+    /// The protocol with these functions and names.
+    fn known(functions: TwProtocol, name: &str, kinds: &[&str]) -> &'static Described {
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let is = |own: &&&Described| {
+            own.addresses() == addresses(&functions) && own.names == [name] && own.kinds == kinds
+        };
+        if let Some(own) = known.iter().find(is) {
+            return own;
+        }
+        let leak = |text: &str| -> &'static str { String::leak(text.to_owned()) };
+        let names = Vec::leak(vec![leak(name)]);
+        let kinds = Vec::leak(kinds.iter().copied().map(leak).collect());
+        let own: &'static Described = Box::leak(Box::new(Described { functions, names, kinds }));
+        known.push(own);
+        own
+    }
+
+    fn addresses(&self) -> [usize; 5] {
+        addresses(&self.functions)
+    }
+}
+
+/// What two protocols with the same names differ in.
+fn addresses(functions: &TwProtocol) -> [usize; 5] {
+    let TwProtocol { sync, parse, decode, user, state_size, .. } = *functions;
+    let (sync, parse) = (sync.map_or(0, |f| f as usize), parse.map_or(0, |f| f as usize));
+    let decode = decode.map_or(0, |f| f as usize);
+    [sync, parse, decode, user as usize, state_size as usize]
 }
 
 impl ExternalProtocol for Described {
@@ -432,5 +465,25 @@ pub unsafe extern "C" fn tw_emit_custom(
             (emit.each)(Emitted::Custom(name, bytes));
             Ok(TW_OK)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_protocol_is_stored_once() {
+        let functions = plain::zeroed::<TwProtocol>();
+        let one = Described::known(functions, "one", &["note"]);
+        assert!(std::ptr::eq(one, Described::known(functions, "one", &["note"])));
+        let wider = TwProtocol { state_size: 8, ..functions };
+        for other in [
+            Described::known(functions, "other", &["note"]),
+            Described::known(functions, "one", &[]),
+            Described::known(wider, "one", &["note"]),
+        ] {
+            assert!(!std::ptr::eq(one, other), "{other:?}");
+        }
     }
 }

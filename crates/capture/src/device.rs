@@ -6,8 +6,9 @@ use tracewright_base::CoreType;
 
 use crate::origin::Origin;
 
-/// One register as the capture recorded it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// One register as the capture recorded it. Two are equal if their widths are, however these are
+/// known.
+#[derive(Clone, Debug)]
 pub struct Register {
     /// The name as written.
     pub name: String,
@@ -19,6 +20,27 @@ pub struct Register {
     /// The value.
     pub value: u128,
 }
+
+impl Register {
+    /// The width in bits: what is recorded, else 32, or what the value needs.
+    pub(crate) fn width(&self) -> u32 {
+        let needed = match self.value {
+            0..=0xffff_ffff => 32,
+            0x1_0000_0000..=0xffff_ffff_ffff_ffff => 64,
+            _ => 128,
+        };
+        self.size.unwrap_or(needed)
+    }
+}
+
+impl PartialEq for Register {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.name, self.id, self.width(), self.value)
+            == (&other.name, other.id, other.width(), other.value)
+    }
+}
+
+impl Eq for Register {}
 
 /// The registers of a device, in the capture's order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 /*
  * Writes the coverage or the timeline of a capture to standard output; and pushes the bytes of a file,
- * until a number of errors: results CAPTURE coverage|timeline FORMAT, results CAPTURE push FILE ERRORS;
+ * until a number of errors: results CAPTURE coverage|timeline FORMAT, results CAPTURE push FILE ERRORS,
+ * or the events of the link in it: results CAPTURE links FILE;
  * or gives the library more bytes than there is memory for: results memory LENGTH.
  */
 #include <inttypes.h>
@@ -20,6 +21,49 @@ static int32_t refuse(void *user, const uint8_t *bytes, size_t length)
     (void)bytes;
     *(size_t *)user += length;
     return 1;
+}
+
+/* Prints an event of the trace link. */
+static void print_link(void *user, const tw_packet *packet)
+{
+    (void)user;
+    printf("%" PRIu64 " %s %" PRIu32 "\n", packet->offset, packet->kind, packet->value);
+}
+
+/* Pushes no sources' data but one piece, for events of the link, and finds these. */
+static void find_links(const tw_capture *capture, const char *path)
+{
+    tw_error error = TW_ERROR_INIT;
+    tw_push_options options = TW_PUSH_OPTIONS_INIT;
+    static uint8_t bytes[1 << 16];
+    tw_match match = TW_MATCH_INIT;
+    tw_element element = TW_ELEMENT_INIT;
+    tw_matches *matches;
+    uint64_t count;
+    tw_push *push;
+    size_t length;
+    FILE *file = fopen(path, "rb");
+
+    options.link = print_link;
+    if (!file || tw_push_new(capture, &options, &push, &error) != TW_OK) {
+        exit(3);
+    }
+    length = fread(bytes, 1, sizeof bytes, file);
+    fclose(file);
+    if (tw_push_data(push, 0, bytes, length, NULL, &error) != TW_OK || tw_push_end(push, &error) != TW_OK ||
+        tw_push_free(&push, &error) != TW_OK) {
+        exit(4);
+    }
+    if (tw_find(capture, NULL, "all trigger", 0, &matches, &error) != TW_OK ||
+        tw_matches_count(matches, &count, &error) != TW_OK ||
+        tw_matches_get(matches, 0, &match, &element, &error) != TW_OK) {
+        exit(5);
+    }
+    printf("%" PRIu64 " found, offset %" PRIu64 " %s %d\n", count, element.offset,
+           tw_element_kind_name(element.kind), element.source == TW_NO_SOURCE);
+    if (tw_matches_free(&matches, &error) != TW_OK) {
+        exit(6);
+    }
 }
 
 static void push(const tw_capture *capture, const char *path, uint64_t stop_after)
@@ -94,7 +138,9 @@ int main(int argc, char **argv)
         return 2;
     }
     format = (uint32_t)strtoul(argv[3], NULL, 0);
-    if (!strcmp(argv[2], "push")) {
+    if (!strcmp(argv[2], "links")) {
+        find_links(capture, argv[3]);
+    } else if (!strcmp(argv[2], "push")) {
         push(capture, argv[3], strtoull(argv[4], NULL, 0));
     } else if (!strcmp(argv[2], "coverage")) {
         status = tw_coverage(capture, format, write_out, NULL, &error);

@@ -142,6 +142,32 @@ fn pushed_data_end_after_a_number_of_errors() {
     std::fs::remove_file(file).unwrap();
 }
 
+/// A capture with a trigger of the trace link at its end.
+#[test]
+fn events_of_the_link_are_received_and_found() {
+    let Some(program) = compile("tests/integration/results.c", &["-DLINKS"]) else { return };
+    let own = folder().join(format!("links-{}", std::process::id()));
+    std::fs::create_dir_all(&own).unwrap();
+    for entry in std::fs::read_dir(capture("etmv4")).unwrap() {
+        let from = entry.unwrap().path();
+        std::fs::copy(&from, own.join(from.file_name().unwrap())).unwrap();
+    }
+    let file = own.join("ETB_0.bin");
+    let mut bytes = std::fs::read(&file).unwrap();
+    let at = bytes.len() + 1;
+    // A frame: ID 0x7d, the byte 5, and ID 0.
+    bytes.extend([0x7d << 1 | 1, 5, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    std::fs::write(&file, bytes).unwrap();
+    let args = [own.to_str().unwrap(), "links", file.to_str().unwrap()];
+    let done = output(&run(&program, &args));
+    assert!(done.contains(&format!("{at} trigger 5\n")), "{done}");
+    assert!(done.ends_with(&format!("1 found, offset {at} trigger 1\n")), "{done}");
+    if let Some(checked) = run_checked(&program, &args) {
+        assert_eq!(output(&checked), done);
+    }
+    std::fs::remove_dir_all(own).unwrap();
+}
+
 /// With too little memory for a copy, the call fails and the program goes on.
 #[test]
 fn lack_of_memory_is_an_error() {

@@ -385,7 +385,7 @@ fn register_key(register: &Register) -> Result<String, Problem> {
         return Err(Problem::Unwritable(name.to_owned()));
     }
     // A register without a size has 32 bits. (4.2.2.2)
-    let wide = (register.value > u32::MAX.into()).then_some(u64::BITS);
+    let wide = Some(register.width()).filter(|width| *width > u32::BITS);
     Ok(match (register.id, register.size.or(wide)) {
         (None, None) => name.to_owned(),
         (Some(id), None) => format!("{name}(id:{id:#x})"),

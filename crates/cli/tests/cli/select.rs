@@ -45,7 +45,10 @@ fn kinds() {
     let got = lines("instructions --only exception", &demo);
     assert_eq!(got, of(&all, |line| line.contains("; exception ")));
     for (words, message) in [
-        ("decode --only ranges", "it is no kind of elements; expected some of ambiguity, context,"),
+        (
+            "decode --only ranges",
+            "it is no kind of elements; expected some of ambiguity, barrier, context,",
+        ),
         ("packets --only range", "it is no kind of packets"),
         (
             "packets --only exceptions",
