@@ -364,6 +364,14 @@ fn further_forms(bytes: &[u8]) -> Vec<(&'static str, Vec<u8>, &'static str)> {
             text(format!("-----BEGIN DATA-----\n{}-----END DATA-----\n", base64(bytes))),
             "base64",
         ),
+        (
+            "marked",
+            bytes.chunks(32).fold(Vec::new(), |mut log, row| {
+                log.extend(format!("[00:00:01.200] <err> dump: #CD:{}\n", hex(row)).into_bytes());
+                log
+            }),
+            "bytes in lines of a log (#CD:)",
+        ),
         ("gz", gzip(bytes), "compressed by gzip: 2000 bytes"),
         ("gz-text", gzip(intel_hex(bytes).as_bytes()), "compressed by gzip; inside, it is"),
     ]
