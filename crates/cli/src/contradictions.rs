@@ -1,5 +1,6 @@
 //! How much of a trace contradicts the program: it stands over tables that people read.
 
+use tracewright::base::Inconsistency;
 use tracewright::decode::{Jobs, Tally};
 
 use crate::fail::Fail;
@@ -17,6 +18,8 @@ const MANY: u64 = 100;
 pub struct Contradictions {
     ranges: u64,
     inconsistencies: u64,
+    /// Those that may be return addresses of exceptions inside instructions.
+    at_exceptions: u64,
     missing: u64,
 }
 
@@ -65,6 +68,7 @@ impl Contradictions {
     pub fn merge(&mut self, other: Contradictions) {
         self.ranges += other.ranges;
         self.inconsistencies += other.inconsistencies;
+        self.at_exceptions += other.at_exceptions;
         self.missing += other.missing;
     }
 
@@ -73,6 +77,12 @@ impl Contradictions {
         for source in &tally.sources {
             self.ranges += source.ranges;
             self.inconsistencies += source.inconsistencies;
+            let first = source.first_inconsistency.map(|(_, first)| first);
+            if first == Some(Inconsistency::AddressNotReached)
+                && source.inconsistencies <= source.exceptions
+            {
+                self.at_exceptions += source.inconsistencies;
+            }
             self.missing += source.no_code;
         }
     }
@@ -89,7 +99,10 @@ impl Contradictions {
         if wrong == 0 {
             return String::new();
         }
-        let why = if wrong.saturating_mul(MANY) >= ranges + wrong {
+        let why = if self.at_exceptions == wrong {
+            "the image may be another build, or exceptions interrupted instructions that go on \
+             later, such as LDM"
+        } else if wrong.saturating_mul(MANY) >= ranges + wrong {
             "the image may be another one"
         } else {
             "the image may be another build, or packets were lost"

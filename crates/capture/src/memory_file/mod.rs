@@ -145,7 +145,15 @@ fn printed(text: &[u8]) -> Option<Result<MemoryFile, String>> {
         pieces.into_iter().map(|(address, bytes)| (address, Bytes::from(bytes)))
     };
     if let Some(dump) = core::logged(text) {
-        let (form, pieces) = core::binary(&dump)?;
+        if dump.is_empty() {
+            return None;
+        }
+        let Some((form, pieces)) = core::binary(&dump) else {
+            let form =
+                "bytes in lines of a log (#CD:), without the header of a core dump".to_owned();
+            let pieces = vec![Piece { address: None, bytes: dump }];
+            return Some(Ok(MemoryFile { form, pieces, offsets: false, is_core: false }));
+        };
         let form = format!("{form} in a log");
         let pieces = pieces.map_err(|why| format!("it is {form}, and damaged: {why}"));
         return Some(pieces.map(|pieces| MemoryFile::core(&form, pieces)));

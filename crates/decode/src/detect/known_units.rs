@@ -179,7 +179,8 @@ const LIKE_R: &[Register] = &[related("32-bit processor", "TRCIDR2", 0x0000_0084
 
 /// The protocol of the instruction trace of cores, by the ends of their names.
 const PROTOCOLS: &[(AnyProtocol, &[&str])] = &[
-    // Of a Cortex-M23: pyOCD's table of components, where an ETM without DEVARCH is none of version 4.
+    // Of a Cortex-M23: pyOCD's table of components, where an ETM without DEVARCH is none of
+    // version 4.
     (AnyProtocol::Etmv3, &["m3", "m4", "m4f", "m23", "r4", "r4f", "r5", "r5f", "a5", "a7", "a8"]),
     (AnyProtocol::Ptm, &["a9", "a15"]),
     (
@@ -239,7 +240,7 @@ pub fn of_core_or_profile(core: &str, protocol: AnyProtocol) -> &'static [Regist
 
 /// Whether the R-profile core called `core` executes A64.
 fn is_64_bit(core: &str) -> bool {
-    end(core).map_or(true, |name| name.starts_with("r82"))
+    end(core).is_none_or(|name| name.starts_with("r82"))
 }
 
 #[cfg(test)]

@@ -70,8 +70,8 @@ impl Encodes for Ete {
     }
 }
 
-/// The bits of TRCCONFIGR that a unit with these TRCIDR0 and TRCIDR2 can set: a size or an option of
-/// 0 is not implemented. (CID, VMID, TS and RS, bits 6, 7, 11 and 12)
+/// The bits of TRCCONFIGR that a unit with these TRCIDR0 and TRCIDR2 can set: a size or an option
+/// of 0 is not implemented. (CID, VMID, TS and RS, bits 6, 7, 11 and 12)
 fn options(id0: u64, id2: u64) -> u64 {
     let missing = [
         (6, id2 >> 5 & 0x1f == 0),
