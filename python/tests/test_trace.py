@@ -321,3 +321,26 @@ def interrupted(work: str) -> None:
 )
 def test_interrupt(work: str) -> None:
     interrupted(work)
+
+
+@pytest.mark.parametrize("method", ["to_arrow", "to_polars", "to_pandas", "rows"])
+def test_interrupt_before_the_first_row(method: str) -> None:
+    """What has no rows for long ends, too, and before all is decoded."""
+    for module in ("pyarrow", "polars", "pandas"):
+        pytest.importorskip(module)
+    script = (
+        "import os, signal, threading, tracewright as tw\n"
+        "data = bytes([0, 0, 0, 0, 0, 0x80]) + b'\\x01h' * 40_000_000\n"
+        "trace = tw.open_raw(data, protocol='ITM', jobs=1)\n"
+        "table = trace.table('elements', kinds=['exception'])\n"
+        "import pyarrow, polars, pandas\n"
+        "threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()\n"
+        "try:\n"
+        f"    table.{method}()\n"
+        "except KeyboardInterrupt:\n"
+        "    print(trace.decoded < len(data))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.stdout == "True\n", done.stdout + done.stderr

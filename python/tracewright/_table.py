@@ -114,9 +114,9 @@ class Table:
             import pyarrow
         except ImportError:
             raise _needs("pyarrow", "arrow") from None
-        # One batch after another: a signal such as Ctrl-C ends reading.
-        reader = pyarrow.RecordBatchReader.from_stream(self)
-        return pyarrow.Table.from_batches(list(reader), schema=reader.schema)
+        # A signal such as Ctrl-C ends what waits for a batch.
+        batches = [pyarrow.record_batch(batch) for batch in self._inner.record_batches()]
+        return pyarrow.Table.from_batches(batches, schema=pyarrow.schema(self))
 
     def to_polars(self) -> polars.DataFrame:
         """The rows as a data frame of polars."""
