@@ -230,7 +230,7 @@ fn contains(interval: &Value, value: u64, case: &str) {
 /// clock is traced.
 #[test]
 fn true_times_lie_in_the_intervals() {
-    let folder = Folder::new("timing-truth");
+    let folder = Folder::new("timing-costs");
     let mut compared = 0;
     for seed in 0..12 {
         let own = execute(seed, 1 + seed * 4);
