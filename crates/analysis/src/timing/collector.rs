@@ -1,6 +1,7 @@
 //! From frames to durations.
 
 use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
 
 use tracewright_base::Interval;
 
@@ -9,6 +10,7 @@ use super::clock::{Clock, Event, Moment, SourceClock, Sum};
 use super::statistics::{MAX_EXACT, Place, Statistics};
 use super::{Limit, Measure, Verdict};
 use crate::code::FunctionId;
+use crate::counts::Mix;
 use crate::stacks::{Begin, Ending, Entry, Position, Time, Visitor};
 
 /// What is measured.
@@ -99,13 +101,18 @@ pub struct Timing {
     epochs: u32,
     rows: Vec<Timed>,
     numbers: Vec<usize>,
-    others: HashMap<Subject, usize>,
+    others: HashMap<Subject, usize, BuildHasherDefault<Mix>>,
+    /// The row of the function that was called last.
+    last: (Subject, usize),
     /// The durations that are stored one by one.
     stored: u64,
     most_exact: u64,
     most_events: usize,
     /// The clock has advanced.
     ticks: bool,
+    /// The trace has timestamps, and counts of cycles.
+    timestamps: bool,
+    cycles: bool,
     /// The time of all sources, as far as it is known.
     total: u64,
     /// Losses of trace.
@@ -134,11 +141,14 @@ impl Timing {
             epochs: 0,
             rows: Vec::new(),
             numbers: Vec::new(),
-            others: HashMap::new(),
+            others: HashMap::default(),
+            last: (Subject::Function(FunctionId::Unknown), NONE),
             stored: 0,
             most_exact: MAX_EXACT,
             most_events: MAX_EVENTS,
             ticks: false,
+            timestamps: false,
+            cycles: false,
             total: 0,
             losses: 0,
         }
@@ -160,6 +170,15 @@ impl Timing {
         self.ticks
     }
 
+    /// Whether the trace has another clock.
+    pub fn has(&self, clock: Clock) -> bool {
+        match clock {
+            Clock::Timestamps => self.timestamps,
+            Clock::Cycles => self.cycles,
+            Clock::Instructions => true,
+        }
+    }
+
     /// The time in which instructions are traced, of all sources together, without that before the
     /// first and after the last point at which the clock is known.
     pub fn total(&self) -> u64 {
@@ -178,12 +197,12 @@ impl Timing {
             self.close(source, None, None);
         }
         for row in &mut self.rows {
-            row.measures.iter_mut().for_each(Statistics::sort);
+            row.measures.iter_mut().for_each(Statistics::finish);
         }
         &self.rows
     }
 
-    /// The durations so far.
+    /// The durations, as [`finish`](Self::finish) returned them.
     pub fn rows(&self) -> &[Timed] {
         &self.rows
     }
@@ -193,7 +212,15 @@ impl Timing {
         self.threads.iter().map(|thread| (thread.source, thread.id))
     }
 
+    #[inline]
     fn row(&mut self, subject: Subject) -> usize {
+        if self.last.0 != subject || self.last.1 == NONE {
+            self.last = (subject, self.find_row(subject));
+        }
+        self.last.1
+    }
+
+    fn find_row(&mut self, subject: Subject) -> usize {
         let next = self.rows.len();
         let number = match subject {
             Subject::Function(FunctionId::Known(number)) => {
@@ -230,20 +257,27 @@ impl Timing {
         }
     }
 
+    #[inline]
     fn source(&mut self, source: usize) -> &mut SourceClock {
         if source >= self.sources.len() {
-            let first = (self.clock == Clock::Instructions).then_some(0);
-            while source >= self.sources.len() {
-                let epoch = self.epoch();
-                self.sources.push(SourceClock {
-                    now: first,
-                    epoch,
-                    exact: first.is_some(),
-                    ..SourceClock::default()
-                });
-            }
+            self.add_sources(source);
         }
         &mut self.sources[source]
+    }
+
+    /// Adds the sources up to this one.
+    #[cold]
+    fn add_sources(&mut self, source: usize) {
+        let first = (self.clock == Clock::Instructions).then_some(0);
+        while source >= self.sources.len() {
+            let epoch = self.epoch();
+            self.sources.push(SourceClock {
+                now: first,
+                epoch,
+                exact: first.is_some(),
+                ..SourceClock::default()
+            });
+        }
     }
 
     /// The epoch of a source. Timestamps of all sources are those of one clock.
@@ -309,10 +343,14 @@ impl Timing {
     }
 
     /// The thread of `position` executes, on this source and no other.
+    #[inline]
     fn enter(&mut self, position: &Position) {
-        if self.source(position.source).thread == Some(position.thread) {
-            return;
+        if self.source(position.source).thread != Some(position.thread) {
+            self.enter_thread(position);
         }
+    }
+
+    fn enter_thread(&mut self, position: &Position) {
         for source in 0..self.sources.len() {
             if source != position.source && self.source(source).thread == Some(position.thread) {
                 self.source(source).thread = None;
@@ -344,6 +382,11 @@ impl Timing {
     fn close(&mut self, source: usize, duration: Option<u64>, now: Option<u64>) {
         let clock = self.source(source);
         let (top, level) = (clock.top, clock.level);
+        if clock.parts.is_empty() && clock.levels.is_empty() && clock.events.is_empty() {
+            clock.now = now;
+            clock.window += 1;
+            return self.whole(top, level, duration);
+        }
         let mut parts = std::mem::take(&mut clock.parts);
         let mut levels = std::mem::take(&mut clock.levels);
         let mut events = std::mem::take(&mut clock.events);
@@ -383,6 +426,19 @@ impl Timing {
         // The memory is used again.
         let clock = self.source(source);
         (clock.parts, clock.levels, clock.events) = (parts, levels, events);
+    }
+
+    /// A window ended in which one activation executed, or none.
+    fn whole(&mut self, top: Option<usize>, level: Option<usize>, duration: Option<u64>) {
+        if top.is_some() {
+            self.total = self.total.saturating_add(duration.unwrap_or(0));
+        }
+        if let Some(own) = top.and_then(|top| self.activations.get_mut(top)) {
+            own.own.whole(duration);
+        }
+        if let Some(own) = level.and_then(|level| self.levels.get_mut(level)) {
+            own.sum.whole(duration);
+        }
     }
 
     /// The window of the begin of an activation ended.
@@ -679,6 +735,7 @@ impl Visitor for Timing {
 
     fn run(&mut self, position: &Position, _: usize, instructions: u64, cycles: u64) {
         self.enter(position);
+        self.cycles |= cycles > 0;
         let (top, level) = self.top(position.thread);
         self.execute(position.source, top, level);
         let duration = match self.clock {
@@ -701,6 +758,8 @@ impl Visitor for Timing {
 
     fn time(&mut self, position: &Position, time: Time) {
         self.report(position);
+        self.timestamps |= matches!(time, Time::Timestamp(1..));
+        self.cycles |= matches!(time, Time::Cycles(_));
         let source = position.source;
         match (time, self.clock) {
             (Time::Timestamp(value), Clock::Timestamps) if value > 0 => {

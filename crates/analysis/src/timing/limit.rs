@@ -206,6 +206,7 @@ mod tests {
     fn verdict(limit: &str, durations: &[Interval]) -> Verdict {
         let mut statistics = Statistics::default();
         durations.iter().for_each(|own| statistics.add(*own, Place::default()));
+        statistics.finish();
         limit.parse::<Limit>().unwrap().at(Some(1_000_000)).unwrap().verdict(&statistics)
     }
 
@@ -235,6 +236,7 @@ mod tests {
     fn a_loss_leaves_a_limit_open() {
         let mut statistics = Statistics::default();
         statistics.add(Interval::point(10), Place::default());
+        statistics.finish();
         statistics.add_lost(12);
         let verdict = |text: &str| text.parse::<Limit>().unwrap().verdict(&statistics);
         assert_eq!(verdict("net(f) <= 20"), Verdict::Open);

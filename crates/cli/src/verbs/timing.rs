@@ -29,8 +29,8 @@ use crate::select;
 use crate::stacks;
 
 /// Bytes of all buffers in which a clock is looked for.
-const LOOK: usize = 4 << 20;
-const CHUNK: usize = 1 << 16;
+const LOOK: usize = 64 << 10;
+const CHUNK: usize = 1 << 14;
 
 /// Whether the trace has timestamps, and counts of cycles.
 #[derive(Default)]
@@ -209,19 +209,27 @@ pub fn run(args: &TimingArgs) -> Result<bool, Fail> {
 
 /// States what the clock is where the trace has none, or lacks the one that is asked for.
 fn unclocked(args: &TimingArgs, input: &Input, clock: Clock, found: &Found) {
-    if clock == Clock::Instructions && args.clock.is_none() {
-        let bytes: u64 =
-            input.buffers.iter().filter_map(|&n| input.capture().buffers[n].size()).sum();
-        let trace = match bytes > LOOK as u64 {
-            true => "the first 4 MiB of the trace have",
-            false => "the trace has",
-        };
+    let has = |clock| found.tables.values().any(|table| table.timing.has(clock));
+    let joined = input.capture().linux.is_some();
+    let better = match clock {
+        Clock::Instructions if has(Clock::Cycles) && !joined => Some(Clock::Cycles),
+        Clock::Timestamps if has(Clock::Cycles) && !joined => Some(Clock::Cycles),
+        Clock::Instructions if has(Clock::Timestamps) => Some(Clock::Timestamps),
+        _ => None,
+    };
+    if let Some(better) = better.filter(|_| args.clock.is_none()) {
+        message::line(&format!(
+            "note: durations are in {}; the trace has {}, too: see --clock",
+            clock.unit(),
+            better.name()
+        ));
+    } else if clock == Clock::Instructions && args.clock.is_none() {
         let why = match args.frequency {
             Some(_) => "; --frequency is that of instructions",
             None => "",
         };
         message::line(&format!(
-            "note: {trace} no timestamps and no counts of cycles: durations are numbers of \
+            "note: the trace has no timestamps and no counts of cycles: durations are numbers of \
              instructions{why}"
         ));
     } else if !found.tables.values().any(|table| table.timing.ticks()) {
