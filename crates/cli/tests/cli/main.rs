@@ -50,6 +50,7 @@ mod sinks;
 mod sweep;
 mod threads;
 mod timing;
+mod timing_truth;
 mod totals;
 #[cfg(unix)]
 mod unit_docs;
