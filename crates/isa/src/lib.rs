@@ -11,6 +11,7 @@
 //! | [`rv`] | RISC-V | RV32 and RV64 with C, Zcmp, Zcmt |
 //! | [`data`] | data accesses: A32, T32 | |
 //! | [`it`] | the state of an IT block | |
+//! | [`masking`] | masks of interrupts | |
 //! | [`condition`] | conditions and flags | |
 //! | [`assemble()`] | encoders, for tests and generated programs | |
 //!
@@ -41,6 +42,7 @@ pub mod assemble;
 pub mod condition;
 pub mod data;
 pub mod it;
+pub mod masking;
 pub mod rv;
 pub mod t32;
 pub mod thumbee;

@@ -125,6 +125,12 @@ impl Parser {
                 let address = address.ok_or(Expected("the address in hexadecimal in brackets"))?;
                 out(Entry::new(self.cpu, Event::Withdrawn { address }));
             }
+            // With `-icount`, an instruction that accesses a device is executed again.
+            b"cpu_io_recompile:" if words.0.starts_with(b" rewound execution of TB to ") => {
+                let address = words.0.rsplit(|&b| b == b' ').next().and_then(hex);
+                let address = address.ok_or(Expected("the address in hexadecimal at the end"))?;
+                out(Entry::new(self.cpu, Event::Withdrawn { address }));
+            }
             b"Taking" if words.peek() == b"exception" => {
                 self.flush(out);
                 words.word();

@@ -278,6 +278,20 @@ fn qemu_with_exceptions() {
     );
 }
 
+/// With `-icount`, an instruction that accesses a device is executed again.
+#[test]
+fn qemu_with_rewound_instructions() {
+    let line = |block: &str| {
+        format!("Trace 0: {block} [0000000001009331/0000000000400580/00000001/00000201] _start\n")
+    };
+    let rewound = "cpu_io_recompile: rewound execution of TB to 0000000000400580\n";
+    let (first, second) = (line("0x7fbfa0000100"), line("0x7fbfa0000140"));
+    let log = QEMU.replace(&first, &format!("{first}{rewound}{second}"));
+    assert_ne!(log, QEMU);
+    let of = |log: &str| short(&steps(&entries(Format::Qemu, Isa::A64, log)));
+    assert_eq!(of(&log), of(QEMU));
+}
+
 #[test]
 fn qemu_of_both_instruction_sets_and_conditions() {
     let log = "0x8000:  4770       bx lr\n0x8002:  bf18       it ne\n0x8004:  4770       bx lr\n\

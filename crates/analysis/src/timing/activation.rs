@@ -37,6 +37,8 @@ pub(super) struct Activation {
     pub(super) ends: bool,
     pub(super) begin: Moment,
     pub(super) end: Moment,
+    /// Instructions of the source before its end.
+    pub(super) end_at: u64,
     /// Its time as the activation that executes.
     pub(super) own: Sum,
     /// The last window of which it executed a part: the source, and the number of the window.

@@ -1,76 +1,15 @@
 //! From frames to durations.
 
-use std::collections::HashMap;
-
 use tracewright_base::Interval;
 
+use super::Measure;
 use super::activation::{Activation, Level, Until};
 use super::clock::{Clock, Event, Moment, SourceClock, Sum};
+use super::rows::{Before, Rows, Subject, Timed};
 use super::statistics::{MAX_EXACT, Place, Statistics};
-use super::{Limit, Measure, Verdict};
+use super::worst::{Activated, MAX_RECORDS, Recorded};
 use crate::code::FunctionId;
 use crate::stacks::{Begin, Ending, Entry, Position, Time, Visitor};
-
-/// What is measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Subject {
-    /// A function.
-    Function(FunctionId),
-    /// An exception with this number, of a source.
-    Exception(usize, u16),
-}
-
-/// The durations of a function or an exception.
-#[derive(Clone, Debug)]
-pub struct Timed {
-    /// What is measured.
-    pub subject: Subject,
-    /// Activations that began before the trace or a loss of trace, that continue what began
-    /// earlier, or whose end is not in the trace. They are not in the statistics.
-    pub incomplete: u64,
-    /// The longest exception that interrupted an activation, and the number of its row.
-    pub longest_interruption: Option<(Interval, usize)>,
-    measures: [Statistics; Measure::ALL.len()],
-    /// The last begin, and the last end.
-    last: Option<Before>,
-    last_end: Option<Before>,
-}
-
-/// A moment of a thread.
-#[derive(Clone, Copy, Debug)]
-struct Before {
-    moment: Moment,
-    thread: usize,
-    /// Losses of the thread so far.
-    losses: u64,
-}
-
-impl Timed {
-    fn new(subject: Subject) -> Timed {
-        Timed {
-            subject,
-            incomplete: 0,
-            longest_interruption: None,
-            measures: Default::default(),
-            last: None,
-            last_end: None,
-        }
-    }
-
-    /// The statistics of a measure.
-    pub fn of(&self, measure: Measure) -> &Statistics {
-        &self.measures[measure as usize]
-    }
-
-    /// The answer of a limit.
-    pub fn verdict(&self, limit: &Limit) -> Verdict {
-        limit.verdict(self.of(limit.measure))
-    }
-
-    fn add(&mut self, measure: Measure, duration: Interval, place: Place) {
-        self.measures[measure as usize].add(duration, place);
-    }
-}
 
 /// A thread.
 #[derive(Clone, Debug)]
@@ -97,19 +36,26 @@ pub struct Timing {
     free_levels: Vec<usize>,
     serial: u64,
     epochs: u32,
-    rows: Vec<Timed>,
-    numbers: Vec<usize>,
-    others: HashMap<Subject, usize>,
+    rows: Rows,
     /// The durations that are stored one by one.
     stored: u64,
     most_exact: u64,
     most_events: usize,
     /// The clock has advanced.
     ticks: bool,
+    /// The trace has timestamps, and counts of cycles.
+    timestamps: bool,
+    cycles: bool,
     /// The time of all sources, as far as it is known.
     total: u64,
     /// Losses of trace.
     losses: u64,
+    /// The activations that are recorded.
+    recorded: Recorded,
+    /// Functions have a row for each caller.
+    by_caller: bool,
+    records: Vec<Activated>,
+    unrecorded: u64,
 }
 
 /// The most begins and ends of calls that wait for the next point at which the clock of a source is
@@ -132,16 +78,38 @@ impl Timing {
             free_levels: Vec::new(),
             serial: 0,
             epochs: 0,
-            rows: Vec::new(),
-            numbers: Vec::new(),
-            others: HashMap::new(),
+            rows: Rows::default(),
             stored: 0,
             most_exact: MAX_EXACT,
             most_events: MAX_EVENTS,
             ticks: false,
+            timestamps: false,
+            cycles: false,
             total: 0,
             losses: 0,
+            recorded: Recorded::Nothing,
+            by_caller: false,
+            records: Vec::new(),
+            unrecorded: 0,
         }
+    }
+
+    /// Measures the functions by caller.
+    #[must_use]
+    pub fn by_caller(self, by_caller: bool) -> Timing {
+        Timing { by_caller, ..self }
+    }
+
+    /// Records these activations one by one, too.
+    #[must_use]
+    pub fn recording(self, recorded: Recorded) -> Timing {
+        Timing { recorded, ..self }
+    }
+
+    /// The recorded activations in which no trace was lost, and the number of those that were too
+    /// many.
+    pub fn records(&self) -> (&[Activated], u64) {
+        (&self.records, self.unrecorded)
     }
 
     /// The same with other bounds.
@@ -158,6 +126,15 @@ impl Timing {
     /// Whether the trace has this clock.
     pub fn ticks(&self) -> bool {
         self.ticks
+    }
+
+    /// Whether the trace has another clock.
+    pub fn has(&self, clock: Clock) -> bool {
+        match clock {
+            Clock::Timestamps => self.timestamps,
+            Clock::Cycles => self.cycles,
+            Clock::Instructions => true,
+        }
     }
 
     /// The time in which instructions are traced, of all sources together, without that before the
@@ -177,42 +154,20 @@ impl Timing {
         for source in 0..self.sources.len() {
             self.close(source, None, None);
         }
-        for row in &mut self.rows {
-            row.measures.iter_mut().for_each(Statistics::sort);
+        for row in &mut self.rows.all {
+            row.measures.iter_mut().for_each(Statistics::finish);
         }
-        &self.rows
+        &self.rows.all
     }
 
-    /// The durations so far.
+    /// The durations, as [`finish`](Self::finish) returned them.
     pub fn rows(&self) -> &[Timed] {
-        &self.rows
+        &self.rows.all
     }
 
     /// The threads: the source that executed each first, and its identifier in the trace.
     pub fn threads(&self) -> impl Iterator<Item = (usize, Option<u64>)> + '_ {
         self.threads.iter().map(|thread| (thread.source, thread.id))
-    }
-
-    fn row(&mut self, subject: Subject) -> usize {
-        let next = self.rows.len();
-        let number = match subject {
-            Subject::Function(FunctionId::Known(number)) => {
-                let number = number as usize;
-                if number >= self.numbers.len() {
-                    self.numbers.resize(number + 1, NONE);
-                }
-                let Some(slot) = self.numbers.get_mut(number) else { return NONE };
-                if *slot == NONE {
-                    *slot = next;
-                }
-                *slot
-            }
-            subject => *self.others.entry(subject).or_insert(next),
-        };
-        if number == next {
-            self.rows.push(Timed::new(subject));
-        }
-        number
     }
 
     fn level(&mut self) -> usize {
@@ -230,20 +185,27 @@ impl Timing {
         }
     }
 
+    #[inline]
     fn source(&mut self, source: usize) -> &mut SourceClock {
         if source >= self.sources.len() {
-            let first = (self.clock == Clock::Instructions).then_some(0);
-            while source >= self.sources.len() {
-                let epoch = self.epoch();
-                self.sources.push(SourceClock {
-                    now: first,
-                    epoch,
-                    exact: first.is_some(),
-                    ..SourceClock::default()
-                });
-            }
+            self.add_sources(source);
         }
         &mut self.sources[source]
+    }
+
+    /// Adds the sources up to this one.
+    #[cold]
+    fn add_sources(&mut self, source: usize) {
+        let first = (self.clock == Clock::Instructions).then_some(0);
+        while source >= self.sources.len() {
+            let epoch = self.epoch();
+            self.sources.push(SourceClock {
+                now: first,
+                epoch,
+                exact: first.is_some(),
+                ..SourceClock::default()
+            });
+        }
     }
 
     /// The epoch of a source. Timestamps of all sources are those of one clock.
@@ -309,10 +271,14 @@ impl Timing {
     }
 
     /// The thread of `position` executes, on this source and no other.
+    #[inline]
     fn enter(&mut self, position: &Position) {
-        if self.source(position.source).thread == Some(position.thread) {
-            return;
+        if self.source(position.source).thread != Some(position.thread) {
+            self.enter_thread(position);
         }
+    }
+
+    fn enter_thread(&mut self, position: &Position) {
         for source in 0..self.sources.len() {
             if source != position.source && self.source(source).thread == Some(position.thread) {
                 self.source(source).thread = None;
@@ -344,6 +310,11 @@ impl Timing {
     fn close(&mut self, source: usize, duration: Option<u64>, now: Option<u64>) {
         let clock = self.source(source);
         let (top, level) = (clock.top, clock.level);
+        if clock.parts.is_empty() && clock.levels.is_empty() && clock.events.is_empty() {
+            clock.now = now;
+            clock.window += 1;
+            return self.whole(top, level, duration);
+        }
         let mut parts = std::mem::take(&mut clock.parts);
         let mut levels = std::mem::take(&mut clock.levels);
         let mut events = std::mem::take(&mut clock.events);
@@ -385,6 +356,19 @@ impl Timing {
         (clock.parts, clock.levels, clock.events) = (parts, levels, events);
     }
 
+    /// A window ended in which one activation executed, or none.
+    fn whole(&mut self, top: Option<usize>, level: Option<usize>, duration: Option<u64>) {
+        if top.is_some() {
+            self.total = self.total.saturating_add(duration.unwrap_or(0));
+        }
+        if let Some(own) = top.and_then(|top| self.activations.get_mut(top)) {
+            own.own.whole(duration);
+        }
+        if let Some(own) = level.and_then(|level| self.levels.get_mut(level)) {
+            own.sum.whole(duration);
+        }
+    }
+
     /// The window of the begin of an activation ended.
     fn begun(&mut self, number: usize, serial: u64, now: Option<u64>) {
         let Some(own) = self.activations.get_mut(number).filter(|own| own.serial == serial) else {
@@ -404,7 +388,7 @@ impl Timing {
         let begin = self.before(own, own.begin);
         let same = |before: &Before| (before.thread, before.losses) == (begin.thread, begin.losses);
         for row in [Some(own.row), own.exception].into_iter().flatten() {
-            let Some(row) = self.rows.get_mut(row) else { continue };
+            let Some(row) = self.rows.all.get_mut(row) else { continue };
             if let Some(end) = row.last_end.take().filter(same) {
                 row.add(Measure::Gap, own.begin.since(end.moment), own.place);
                 self.stored += 1;
@@ -441,9 +425,13 @@ impl Timing {
         };
         self.interrupts(&own, gross);
         let complete = own.begins && own.ends;
+        let whole = complete || matches!(self.recorded, Recorded::Within(_));
+        if whole && own.lost.is_none() && !matches!(self.recorded, Recorded::Nothing) {
+            self.record(&own, gross, net, itself);
+        }
         let end = self.before(&own, own.end);
         for row in [Some(own.row), own.exception].into_iter().flatten() {
-            let Some(row) = self.rows.get_mut(row) else { continue };
+            let Some(row) = self.rows.all.get_mut(row) else { continue };
             if let Some((duration, by)) = own.longest
                 && row.longest_interruption.is_none_or(|(before, _)| longer(duration, before))
             {
@@ -469,9 +457,31 @@ impl Timing {
             self.stored += 4;
         }
         if self.stored > self.most_exact {
-            let all = self.rows.iter_mut().flat_map(|row| &mut row.measures);
+            let all = self.rows.all.iter_mut().flat_map(|row| &mut row.measures);
             all.filter(|own| own.is_larger_than_bins()).for_each(Statistics::compact);
             self.stored = 0;
+        }
+    }
+
+    fn record(&mut self, own: &Activation, gross: Interval, net: Interval, itself: Interval) {
+        let subject = |row: usize| self.rows.all.get(row).map(|row| row.subject);
+        let Some(function) = subject(own.row).and_then(Subject::function) else { return };
+        let record = Activated {
+            function,
+            exception: own.exception.and_then(subject),
+            thread: own.thread,
+            place: own.place,
+            end: own.end_at,
+            gross,
+            net,
+            own: itself,
+            serial: own.serial,
+        };
+        if self.recorded.has(&record) {
+            match self.records.len() < MAX_RECORDS {
+                true => self.records.push(record),
+                false => self.unrecorded += 1,
+            }
         }
     }
 
@@ -517,6 +527,19 @@ impl Timing {
         }
     }
 
+    /// What is measured of a function above `parent`.
+    fn subject(&self, function: FunctionId, parent: Option<usize>) -> Subject {
+        if !self.by_caller {
+            return Subject::Function(function);
+        }
+        let parent = parent.and_then(|parent| self.activations.get(parent));
+        let row = parent.and_then(|parent| self.rows.all.get(parent.row));
+        match row.and_then(|row| row.subject.function()) {
+            Some(caller) => Subject::Call(function, caller),
+            None => Subject::Function(function),
+        }
+    }
+
     /// An activation that begins here, above `parent`.
     fn activation(
         &mut self,
@@ -525,9 +548,12 @@ impl Timing {
         parent: Option<usize>,
     ) -> Activation {
         self.serial += 1;
-        let row = self.row(Subject::Function(begin.function));
+        let subject = self.subject(begin.function, parent);
+        let row = self.rows.number(subject);
         let exception = match begin.entry {
-            Entry::Exception(number) => Some(self.row(Subject::Exception(position.source, number))),
+            Entry::Exception(number) => {
+                Some(self.rows.number(Subject::Exception(position.source, number)))
+            }
             _ => None,
         };
         let level = match (exception, parent.and_then(|parent| self.activations.get(parent))) {
@@ -643,6 +669,7 @@ impl Visitor for Timing {
         }
         let Some(own) = self.activations.get_mut(node) else { return };
         own.end = moment;
+        own.end_at = position.instructions;
         own.ends = matches!(
             ending,
             Ending::Return | Ending::UnseenCall | Ending::Replaced | Ending::Unwound | Ending::Lost
@@ -679,6 +706,7 @@ impl Visitor for Timing {
 
     fn run(&mut self, position: &Position, _: usize, instructions: u64, cycles: u64) {
         self.enter(position);
+        self.cycles |= cycles > 0;
         let (top, level) = self.top(position.thread);
         self.execute(position.source, top, level);
         let duration = match self.clock {
@@ -701,6 +729,8 @@ impl Visitor for Timing {
 
     fn time(&mut self, position: &Position, time: Time) {
         self.report(position);
+        self.timestamps |= matches!(time, Time::Timestamp(1..));
+        self.cycles |= matches!(time, Time::Cycles(_));
         let source = position.source;
         match (time, self.clock) {
             (Time::Timestamp(value), Clock::Timestamps) if value > 0 => {

@@ -29,6 +29,34 @@ pub struct Limit {
     text: String,
 }
 
+/// A duration, such as `10ms`, or `1000` units of the clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span(Bound);
+
+impl FromStr for Span {
+    type Err = LimitError;
+
+    fn from_str(text: &str) -> Result<Span, LimitError> {
+        bound(text.trim()).map(Span).ok_or_else(|| LimitError::Number(text.to_owned()))
+    }
+}
+
+impl Span {
+    /// The duration by a clock with this frequency in hertz, at least 1. `None` if it is a time and
+    /// the frequency is not known.
+    pub fn at(self, frequency: Option<u64>) -> Option<u64> {
+        let value = match (self.0, frequency) {
+            (Bound::Units(value), _) => value,
+            (Bound::Picoseconds(time), Some(frequency)) => {
+                let ticks = time.checked_mul(frequency.into())? / UNITS[4].1;
+                u64::try_from(ticks).unwrap_or(u64::MAX)
+            }
+            (Bound::Picoseconds(_), None) => return None,
+        };
+        Some(value.max(1))
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bound {
     Units(u64),
@@ -206,6 +234,7 @@ mod tests {
     fn verdict(limit: &str, durations: &[Interval]) -> Verdict {
         let mut statistics = Statistics::default();
         durations.iter().for_each(|own| statistics.add(*own, Place::default()));
+        statistics.finish();
         limit.parse::<Limit>().unwrap().at(Some(1_000_000)).unwrap().verdict(&statistics)
     }
 
@@ -235,6 +264,7 @@ mod tests {
     fn a_loss_leaves_a_limit_open() {
         let mut statistics = Statistics::default();
         statistics.add(Interval::point(10), Place::default());
+        statistics.finish();
         statistics.add_lost(12);
         let verdict = |text: &str| text.parse::<Limit>().unwrap().verdict(&statistics);
         assert_eq!(verdict("net(f) <= 20"), Verdict::Open);

@@ -18,21 +18,42 @@
 //! | `clock.rs` | [`Clock`], and the window of each source |
 //! | `activation.rs` | activations that are open, and the exceptions that interrupt them |
 //! | `collector.rs` | [`Timing`]: the visitor that receives the frames |
+//! | `points.rs` | [`Points`]: when elements of a trace happen |
+//! | `rows.rs` | [`Timed`]: the statistics of a function or an exception |
+//! | `stack_at.rs` | [`StackAt`]: the call stacks at some instructions |
 //! | `statistics.rs` | [`Statistics`]: least, percentiles and most of intervals |
+//! | `distances.rs` | [`Distances`]: the time between two events |
+//! | `load.rs` | [`Load`]: the load of processors over time |
+//! | `loops.rs` | how often loops turn in a call |
+//! | `worst.rs` | the longest call beside the median one |
 //! | `limit.rs` | [`Limit`]: a bound of a duration, and whether it is met |
 
 mod activation;
 mod clock;
 mod collector;
+mod distances;
 mod limit;
+mod load;
+mod loops;
+mod points;
+mod rows;
+mod stack_at;
 mod statistics;
 #[cfg(test)]
 mod tests;
+mod worst;
 
 pub use clock::Clock;
-pub use collector::{MAX_EVENTS, Subject, Timed, Timing};
-pub use limit::{Limit, LimitError, Verdict};
+pub use collector::{MAX_EVENTS, Timing};
+pub use distances::{Distances, EventAt};
+pub use limit::{Limit, LimitError, Span, Verdict};
+pub use load::{Load, MAX_SLICES, Slice};
+pub use loops::{Loop, Turns};
+pub use points::{PointId, Points};
+pub use rows::{Subject, Timed};
+pub use stack_at::StackAt;
 pub use statistics::{Deviation, MAX_EXACT, Place, Statistics};
+pub use worst::{Activated, Difference, Part, Recorded, Taken, differences, longest_and_median};
 
 /// What is measured of the activations of a function or an exception.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]

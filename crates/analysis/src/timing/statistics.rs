@@ -70,57 +70,122 @@ pub struct Deviation {
 /// smallest lower bound and the k-th smallest upper bound, so each statistic is an interval, too.
 #[derive(Clone, Debug, Default)]
 pub struct Statistics {
+    /// The last durations, with `OPEN` for no upper bound. They are added together, because
+    /// consecutive durations are those of other statistics, whose memory is not cached.
+    waiting: Vec<(u64, u64, Place)>,
     stored: Stored,
     count: u64,
     /// Intervals without an upper bound, of activations in which trace was lost.
     lost: u64,
     least_lost: u64,
-    min: Option<Interval>,
-    max: Option<Interval>,
+    /// Of all lower bounds, and of all upper ones.
+    lower: Bound,
+    upper: Bound,
+    /// The upper and the lower bound of the longest duration, and where it begins.
+    longest: (u64, u64),
     most: Place,
-    sum: (u128, Option<u128>),
     /// The mean and the sum of squares of differences to it, of the middles of the intervals.
     middle: (f64, f64),
-    points: bool,
-    sorted: bool,
+    /// Some interval is not a point.
+    wide: bool,
+}
+
+/// The extremes and the sum of the lower or the upper bounds.
+#[derive(Clone, Copy, Debug)]
+struct Bound {
+    min: u64,
+    max: u64,
+    sum: u128,
+}
+
+impl Default for Bound {
+    fn default() -> Bound {
+        Bound { min: u64::MAX, max: 0, sum: 0 }
+    }
+}
+
+impl Bound {
+    fn add(&mut self, value: u64) {
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+        self.sum += u128::from(value);
+    }
+}
+
+/// An interval with this upper bound; [`OPEN`] is none.
+fn bounded(least: u64, most: u64) -> Interval {
+    Interval { least, most: Some(most).filter(|most| *most != OPEN) }
+}
+
+/// Durations that are added together.
+const WAITING: usize = 32;
+
+/// The middle of two bounds.
+fn middle(least: u64, most: u64) -> f64 {
+    let most = if most == OPEN { least } else { most };
+    (least as f64 + most as f64) / 2.0
 }
 
 impl Statistics {
-    /// Adds a duration.
+    /// Adds a duration. It is in the statistics after [`finish`](Self::finish).
+    #[inline]
     pub(super) fn add(&mut self, duration: Interval, place: Place) {
-        let Interval { least, most } = duration;
+        self.waiting.push((duration.least, duration.most.unwrap_or(OPEN), place));
+        if self.waiting.len() >= WAITING {
+            self.settle();
+        }
+    }
+
+    /// Adds what waits.
+    fn settle(&mut self) {
+        let waiting = std::mem::take(&mut self.waiting);
+        if waiting.is_empty() {
+            return;
+        }
         match &mut self.stored {
             Stored::All { least: all, most: ends } => {
-                all.push(least);
-                ends.push(most.unwrap_or(OPEN));
-                self.sorted = false;
+                all.extend(waiting.iter().map(|own| own.0));
+                ends.extend(waiting.iter().map(|own| own.1));
             }
             Stored::Bins { least: all, most: ends, open } => {
-                bump(all.get_mut(bin(least)));
-                match most {
-                    Some(most) => bump(ends.get_mut(bin(most))),
-                    None => *open += 1,
+                for &(least, most, _) in &waiting {
+                    bump(all.get_mut(bin(least)));
+                    match most {
+                        OPEN => *open += 1,
+                        most => bump(ends.get_mut(bin(most))),
+                    }
                 }
             }
         }
-        if self.count == 0 {
-            (self.points, self.sum) = (true, (0, Some(0)));
+        let (mut lower, mut upper) = (self.lower, self.upper);
+        for &(least, most, place) in &waiting {
+            self.wide |= least != most;
+            lower.add(least);
+            upper.add(most);
+            if (most, least) > self.longest {
+                (self.longest, self.most) = ((most, least), place);
+            }
         }
-        self.count += 1;
-        self.points &= duration.is_point();
-        self.sum.0 += u128::from(least);
-        self.sum.1 = self.sum.1.zip(most).map(|(sum, most)| sum + u128::from(most));
-        let middle = (least as f64 + most.unwrap_or(least) as f64) / 2.0;
-        let step = middle - self.middle.0;
-        self.middle.0 += step / self.count as f64;
-        self.middle.1 += step * (middle - self.middle.0);
-        self.min = Some(self.min.map_or(duration, |min| min.min(duration)));
-        let key = |own: Interval| (own.most.unwrap_or(OPEN), own.least);
-        let before = self.max;
-        self.max = Some(before.map_or(duration, |max| max.max(duration)));
-        if before.is_none_or(|before| key(duration) > key(before)) {
-            self.most = place;
+        if self.count == 0 && self.longest == (0, 0) {
+            self.most = waiting.first().map_or(Place::default(), |own| own.2);
         }
+        (self.lower, self.upper) = (lower, upper);
+        self.count += waiting.len() as u64;
+        self.spread_of(&waiting);
+        self.waiting = waiting;
+        self.waiting.clear();
+    }
+
+    /// Adds to the mean, and to the squares of differences to it, those of some durations.
+    /// (Chan, Golub, LeVeque: Updating formulae and a pairwise algorithm for sample variances)
+    fn spread_of(&mut self, waiting: &[(u64, u64, Place)]) {
+        let middles = || waiting.iter().map(|own| middle(own.0, own.1));
+        let (some, all) = (waiting.len() as f64, self.count as f64);
+        let mean = middles().sum::<f64>() / some;
+        let squares: f64 = middles().map(|own| (own - mean) * (own - mean)).sum();
+        let step = mean - self.middle.0;
+        self.middle.0 += step * some / all;
+        self.middle.1 += squares + step * step * some * (all - some) / all;
     }
 
     /// Counts an activation in which trace was lost: it lasted `least` or more.
@@ -136,6 +201,7 @@ impl Statistics {
 
     /// Stores bins in place of the intervals.
     pub(super) fn compact(&mut self) {
+        self.settle();
         let Stored::All { least, most } = &self.stored else { return };
         let (mut lower, mut upper, mut open) = ([0; BINS], [0; BINS], 0);
         least.iter().for_each(|value| bump(lower.get_mut(bin(*value))));
@@ -148,12 +214,16 @@ impl Statistics {
         self.stored = Stored::Bins { least: Box::new(lower), most: Box::new(upper), open };
     }
 
-    /// Sorts what is stored.
-    pub(super) fn sort(&mut self) {
+    /// Adds what waits, and sorts.
+    pub(super) fn finish(&mut self) {
+        self.settle();
         if let Stored::All { least, most } = &mut self.stored {
             least.sort_unstable();
-            most.sort_unstable();
-            self.sorted = true;
+            // Those of points are the same.
+            match self.wide {
+                true => most.sort_unstable(),
+                false => most.clone_from(least),
+            }
         }
     }
 
@@ -169,13 +239,14 @@ impl Statistics {
 
     /// The shortest duration.
     pub fn min(&self) -> Option<Interval> {
-        self.min
+        (self.count > 0).then(|| bounded(self.lower.min, self.upper.min))
     }
 
     /// The longest duration. Where trace was lost in one, it has no upper bound.
     pub fn max(&self) -> Option<Interval> {
         let lost = (self.lost > 0).then(|| Interval::at_least(self.least_lost));
-        match (self.max, lost) {
+        let max = (self.count > 0).then(|| bounded(self.lower.max, self.upper.max));
+        match (max, lost) {
             (Some(max), Some(lost)) => Some(max.max(lost)),
             (max, lost) => max.or(lost),
         }
@@ -189,16 +260,18 @@ impl Statistics {
     /// The sum of all durations.
     pub fn sum(&self) -> Interval {
         let small = |sum: u128| u64::try_from(sum).unwrap_or(u64::MAX);
-        Interval { least: small(self.sum.0), most: self.sum.1.map(small) }
+        let most = (self.upper.max != OPEN).then(|| small(self.upper.sum));
+        Interval { least: small(self.lower.sum), most }
     }
 
     /// The mean; rounded, where it is known.
     pub fn mean(&self) -> Option<Interval> {
         let count = u128::from(self.count);
-        let mut least = self.sum.0.checked_div(count)?;
-        let mut most = self.sum.1.map(|sum| sum.div_ceil(count));
-        if self.sum.1 == Some(self.sum.0) {
-            least = (self.sum.0 + count / 2) / count;
+        let (lower, upper) = (self.lower.sum, self.upper.sum);
+        let mut least = lower.checked_div(count)?;
+        let mut most = (self.upper.max != OPEN).then(|| upper.div_ceil(count));
+        if !self.wide {
+            least = (lower + count / 2) / count;
             most = Some(least);
         }
         let small = |value: u128| u64::try_from(value).unwrap_or(u64::MAX);
@@ -207,14 +280,14 @@ impl Statistics {
 
     /// The difference of the longest and the shortest.
     pub fn spread(&self) -> Option<Interval> {
-        let (min, max) = (self.min?, self.max?);
-        Some(max.since(min))
+        let max = (self.count > 0).then(|| bounded(self.lower.max, self.upper.max))?;
+        Some(max.since(self.min()?))
     }
 
     /// The standard deviation.
     pub fn deviation(&self) -> Option<Deviation> {
         let value = (self.middle.1.max(0.0) / self.count as f64).sqrt();
-        (self.count > 0).then_some(Deviation { value, estimate: !self.points })
+        (self.count > 0).then_some(Deviation { value, estimate: self.wide })
     }
 
     /// The duration that `per_mille` thousandths of all do not exceed (nearest rank).
@@ -224,15 +297,13 @@ impl Statistics {
         match &self.stored {
             Stored::All { least, most } => {
                 let at = rank as usize;
-                let (least, most) = match self.sorted {
-                    true => (*least.get(at)?, *most.get(at)?),
-                    false => (nth(least, at)?, nth(most, at)?),
-                };
-                Some(Interval { least, most: Some(most).filter(|most| *most != OPEN) })
+                let (least, most) = (*least.get(at)?, *most.get(at)?);
+                Some(bounded(least, most))
             }
             Stored::Bins { least, most, .. } => {
                 let least = nth_bin(&least[..], rank).map_or(0, |bin| bounds(bin).0);
-                Some(Interval { least, most: nth_bin(&most[..], rank).map(|bin| bounds(bin).1) })
+                let most = nth_bin(&most[..], rank).map(|bin| bounds(bin).1.min(self.upper.max));
+                Some(Interval { least: least.max(self.lower.min), most })
             }
         }
     }
@@ -253,12 +324,6 @@ fn bump(count: Option<&mut u64>) {
     if let Some(count) = count {
         *count += 1;
     }
-}
-
-/// The value at `index` in order.
-fn nth(values: &[u64], index: usize) -> Option<u64> {
-    let mut values = values.to_vec();
-    (index < values.len()).then(|| *values.select_nth_unstable(index).1)
 }
 
 /// The bin of the value at `rank` in order.
@@ -291,23 +356,21 @@ mod tests {
         for (n, duration) in all.iter().enumerate() {
             statistics.add(*duration, Place { at: n as u64, ..Place::default() });
         }
+        statistics.finish();
         statistics
     }
 
     #[test]
     fn bounds_of_each_statistic() {
         let all = [Interval::new(10, 30), Interval::new(20, 22), Interval::new(5, 40)];
-        let mut statistics = of(&all);
-        for _ in 0..2 {
-            assert_eq!(statistics.min(), Some(Interval::new(5, 22)));
-            assert_eq!(statistics.max(), Some(Interval::new(20, 40)));
-            assert_eq!(statistics.percentile(500), Some(Interval::new(10, 30)));
-            assert_eq!(statistics.percentile(990), Some(Interval::new(20, 40)));
-            assert_eq!(statistics.mean(), Some(Interval::new(11, 31)));
-            assert_eq!(statistics.spread(), Some(Interval::new(0, 35)));
-            assert_eq!(statistics.longest().map(|place| place.at), Some(2));
-            statistics.sort();
-        }
+        let statistics = of(&all);
+        assert_eq!(statistics.min(), Some(Interval::new(5, 22)));
+        assert_eq!(statistics.max(), Some(Interval::new(20, 40)));
+        assert_eq!(statistics.percentile(500), Some(Interval::new(10, 30)));
+        assert_eq!(statistics.percentile(990), Some(Interval::new(20, 40)));
+        assert_eq!(statistics.mean(), Some(Interval::new(11, 31)));
+        assert_eq!(statistics.spread(), Some(Interval::new(0, 35)));
+        assert_eq!(statistics.longest().map(|place| place.at), Some(2));
         assert!(statistics.deviation().unwrap().estimate);
     }
 
@@ -343,11 +406,23 @@ mod tests {
             let (exact, wide) = (exact.unwrap(), wide.unwrap());
             assert!(wide.least <= exact.least && exact.most <= wide.most, "{exact} {wide}");
             assert!(wide.most.unwrap() - wide.least <= exact.most.unwrap() * 5 / 4);
+            assert!(wide.least >= bins.lower.min && wide.most.unwrap() <= bins.upper.max);
         }
         assert_eq!((exact.mean(), exact.min()), (bins.mean(), bins.min()));
         let counts = bins.histogram();
         assert_eq!(counts.iter().map(|bin| bin.2).sum::<u64>(), 1000);
         assert_eq!(counts, exact.histogram());
+    }
+
+    /// The deviation of more durations than are added together.
+    #[test]
+    fn deviations_of_parts() {
+        let values: Vec<u64> = (0..1000u64).map(|n| 1_000_000_000 + n * n % 997).collect();
+        let statistics = of(&values.iter().copied().map(Interval::point).collect::<Vec<_>>());
+        let mean = values.iter().sum::<u64>() as f64 / 1000.0;
+        let squares = values.iter().map(|own| (*own as f64 - mean).powi(2)).sum::<f64>();
+        let found = statistics.deviation().unwrap();
+        assert!((found.value - (squares / 1000.0).sqrt()).abs() < 1e-6 && !found.estimate);
     }
 
     #[test]

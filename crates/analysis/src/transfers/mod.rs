@@ -238,7 +238,7 @@ impl Transfers {
         if let Some(Current { state, pending, .. }) = self.sources.get_mut(source)
             && range.cycles.get().is_some()
         {
-            pending.cycles = pending.cycles.saturating_add(std::mem::take(&mut state.carried));
+            pending.cycles = pending.cycles.saturating_add(std::mem::take(&mut state.merged));
         }
     }
 
@@ -254,12 +254,12 @@ impl Transfers {
     /// known only where the next one begins.
     fn time(&mut self, source: usize, time: Transfer) {
         let Some(current) = self.sources.get_mut(source) else { return };
-        let carried = match time.kind {
-            Kind::Cycles | Kind::CyclesLost => std::mem::take(&mut current.state.carried),
+        let merged = match time.kind {
+            Kind::Cycles | Kind::CyclesLost => std::mem::take(&mut current.state.merged),
             _ => 0,
         };
         let target = match time.kind {
-            Kind::Cycles => time.target.saturating_add(carried),
+            Kind::Cycles => time.target.saturating_add(merged),
             _ => time.target,
         };
         let time = Transfer { target, ..time };

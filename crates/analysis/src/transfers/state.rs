@@ -43,7 +43,7 @@ pub struct State {
     pub(super) within: (u64, u64),
     pub(super) function: u32,
     /// Cycles that are a part of the next count.
-    pub(super) carried: u64,
+    pub(super) merged: u64,
 }
 
 /// The state of a source, which later output depends on.
@@ -63,7 +63,7 @@ impl Default for State {
             thread: None,
             within: (1, 0),
             function: NO_FUNCTION,
-            carried: 0,
+            merged: 0,
         }
     }
 }
@@ -212,7 +212,7 @@ impl Current {
 
     pub(super) fn precede(&mut self, before: Before) {
         self.state.before = before;
-        let free = self.waiting.is_empty() && self.state.carried == 0;
+        let free = self.waiting.is_empty() && self.state.merged == 0;
         self.expects = if free { self.state.expects() } else { (u64::MAX, 0) };
         self.step = None;
     }
@@ -247,10 +247,10 @@ impl Current {
     /// What is known next happened before or after the clock values that wait: they do not bound
     /// its time.
     pub(super) fn forget_waiting(&mut self) {
-        let carried = &mut self.state.carried;
+        let merged = &mut self.state.merged;
         self.waiting.retain(|time| match time.kind {
             Kind::Cycles => {
-                *carried = carried.saturating_add(time.target);
+                *merged = merged.saturating_add(time.target);
                 false
             }
             kind => kind == Kind::CyclesLost,

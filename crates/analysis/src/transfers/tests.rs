@@ -171,7 +171,7 @@ fn clock_values_follow_what_precedes_them() {
     }
 }
 
-/// However many wait, the first ones and the last one remain, and counts keep their sum.
+/// However many wait, the first ones and the last one remain, and the sum of counts is the same.
 #[test]
 fn clock_values_that_wait_are_few() {
     let mut transfers = transfers();

@@ -1,7 +1,7 @@
 //! Options of `tracewright timing`.
 
 use clap::{Args, ValueEnum};
-use tracewright::analysis::timing::{Clock, Limit, Measure};
+use tracewright::analysis::timing::{Clock, Limit, Measure, Span};
 
 use super::decoding::OutcomeArgs;
 use super::functions::SwitchArgs;
@@ -14,6 +14,10 @@ use super::signals::hertz;
 Examples:
   tracewright timing CAPTURE --frequency 72M           how long each function takes
   tracewright timing CAPTURE --measure period --histogram   how regular it is
+  tracewright timing CAPTURE --worst control           why its longest call is longer
+  tracewright timing CAPTURE --between 'function f' 'exception 15'
+  tracewright timing CAPTURE --load 10ms --idle prvIdleTask --frequency 72M
+  tracewright timing CAPTURE --masked                  where interrupts are masked
   tracewright timing CAPTURE --format csv -o timing.csv")]
 pub struct TimingArgs {
     #[command(flatten)]
@@ -42,6 +46,9 @@ pub struct TimingArgs {
     /// Only exceptions.
     #[arg(long, conflicts_with = "function")]
     pub exceptions: bool,
+    /// A row for each caller of a function.
+    #[arg(long, conflicts_with_all = ["worst", "masked", "between", "load"])]
+    pub by_caller: bool,
     /// The most functions, and the most exceptions.
     #[arg(long, value_name = "N")]
     pub rows: Option<usize>,
@@ -53,6 +60,32 @@ pub struct TimingArgs {
     /// leaves open.
     #[arg(long = "limit", value_name = "LIMIT")]
     pub limits: Vec<Limit>,
+    /// The longest call of this function, from begin to end, beside the median one: functions,
+    /// turns of loops and interruptions in order of the difference.
+    #[arg(long, value_name = "FUNCTION", conflicts_with_all = ["function", "exceptions", "histogram", "limits"])]
+    pub worst: Option<String>,
+    /// With --worst, the N-th longest call.
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "worst",
+        value_parser = clap::value_parser!(u32).range(1..))]
+    pub rank: u32,
+    /// The longest sections in which instructions mask interrupts, with the call stacks at both
+    /// ends; --rows is how many.
+    #[arg(long, conflicts_with_all = ["function", "exceptions", "histogram", "worst", "limits"])]
+    pub masked: bool,
+    /// The time from each event that the first query finds to the next one of the same source that
+    /// the second one finds: queries of `find`, such as 'function f' 'exception 15'.
+    #[arg(long, num_args = 2, value_names = ["FROM", "TO"], conflicts_with_all =
+        ["function", "exceptions", "histogram", "worst", "limits", "masked"])]
+    pub between: Vec<String>,
+    /// The load of each processor in parts of this width, such as 10ms, or 1000 ticks of the clock:
+    /// the time outside of the functions of --idle.
+    #[arg(long, value_name = "WIDTH", requires = "idle", conflicts_with_all =
+        ["function", "exceptions", "histogram", "worst", "limits", "masked", "between"])]
+    pub load: Option<Span>,
+    /// With --load, a function in which the processor is idle, with what it calls (repeatable);
+    /// * stands for any characters.
+    #[arg(long, value_name = "SYMBOL", requires = "load")]
+    pub idle: Vec<String>,
     /// Output format.
     #[arg(long, value_enum, default_value_t = TimingFormat::Text)]
     pub format: TimingFormat,

@@ -52,7 +52,7 @@ mod sinks;
 mod sweep;
 mod threads;
 mod timing;
-mod timing_truth;
+mod timing_costs;
 mod totals;
 #[cfg(unix)]
 mod unit_docs;

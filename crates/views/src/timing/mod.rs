@@ -1,5 +1,15 @@
 //! The table of durations, as text, JSON Lines and CSV.
 
+mod between;
+mod load;
+mod masked;
+mod worst;
+
+pub use between::Between;
+pub use load::LoadView;
+pub use masked::{Edge, End, MaskedView, Section, Sections, longest};
+pub use worst::Worst;
+
 use std::cmp::Reverse;
 use std::fmt::Write;
 
@@ -144,6 +154,9 @@ impl TimingView<'_> {
     fn name(&self, subject: Subject) -> String {
         match subject {
             Subject::Function(function) => self.code.name(function).into_owned(),
+            Subject::Call(function, caller) => {
+                format!("{} from {}", self.code.name(function), self.code.name(caller))
+            }
             Subject::Exception(source, number) => match self.sources.get(source) {
                 Some(name) if self.several() => format!("exception {number} of {name}"),
                 _ => format!("exception {number}"),
@@ -155,7 +168,7 @@ impl TimingView<'_> {
     fn several(&self) -> bool {
         let source = |row: &Timed| match row.subject {
             Subject::Exception(source, _) => Some(source),
-            Subject::Function(_) => None,
+            Subject::Function(_) | Subject::Call(..) => None,
         };
         let mut sources = self.timing.rows().iter().filter_map(source);
         sources.next().is_some_and(|first| sources.any(|source| source != first))
@@ -163,7 +176,7 @@ impl TimingView<'_> {
 
     fn is_called(&self, pattern: &str, row: &Timed) -> bool {
         match row.subject {
-            Subject::Function(function) => {
+            Subject::Function(function) | Subject::Call(function, _) => {
                 is_called(pattern, &self.code.name(function), self.code.symbol(function))
             }
             Subject::Exception(..) => false,
@@ -173,7 +186,7 @@ impl TimingView<'_> {
     /// The rows of functions, or of exceptions, in order of the time that they take.
     fn rows(&self, exceptions: bool) -> Vec<&Timed> {
         let is_shown = |row: &&Timed| match row.subject {
-            Subject::Function(_) => {
+            Subject::Function(_) | Subject::Call(..) => {
                 !exceptions && self.shown.function.is_none_or(|name| self.is_called(name, row))
             }
             Subject::Exception(..) => exceptions && self.shown.function.is_none(),
@@ -236,7 +249,7 @@ impl TimingView<'_> {
             let _ = write!(out, " {}", scale.clock.unit());
         }
         let incomplete = sum(|row| match row.subject {
-            Subject::Function(_) => row.incomplete,
+            Subject::Function(_) | Subject::Call(..) => row.incomplete,
             Subject::Exception(..) => 0,
         });
         let _ = writeln!(
@@ -311,15 +324,24 @@ impl TimingView<'_> {
         for row in self.shown_rows() {
             let exception = match row.subject {
                 Subject::Exception(_, number) => Some(u64::from(number)),
-                Subject::Function(_) => None,
+                Subject::Function(_) | Subject::Call(..) => None,
             };
             let source = match row.subject {
                 Subject::Exception(source, _) => self.sources.get(source).map(String::as_str),
-                Subject::Function(_) => None,
+                Subject::Function(_) | Subject::Call(..) => None,
             };
+            let (function, caller) = match row.subject {
+                Subject::Call(function, caller) => (Some(function), Some(caller)),
+                _ => (None, None),
+            };
+            let name = function.map_or_else(
+                || self.name(row.subject),
+                |function| self.code.name(function).into_owned(),
+            );
             let mut object = Object::new(&mut out)
                 .text("type", "timing")
-                .text("name", &self.name(row.subject))
+                .text("name", &name)
+                .maybe_text("caller", caller.map(|caller| self.code.name(caller)).as_deref())
                 .maybe_number("exception", exception)
                 .maybe_text("source", source)
                 .number("incomplete", row.incomplete);
@@ -405,7 +427,7 @@ impl TimingView<'_> {
 
     fn csv_line(&self, row: &Timed, measure: Measure, own: &Statistics, out: &mut String) {
         let (kind, source) = match row.subject {
-            Subject::Function(_) => ("function", ""),
+            Subject::Function(_) | Subject::Call(..) => ("function", ""),
             Subject::Exception(source, _) => {
                 ("exception", self.sources.get(source).map_or("", String::as_str))
             }
@@ -435,7 +457,9 @@ impl TimingView<'_> {
         let named =
             self.timing.rows().iter().filter(|row| match (limit.exception(), row.subject) {
                 (Some(number), Subject::Exception(_, own)) => own == number,
-                (None, Subject::Function(_)) => self.is_called(&limit.subject, row),
+                (None, Subject::Function(_) | Subject::Call(..)) => {
+                    self.is_called(&limit.subject, row)
+                }
                 _ => false,
             });
         let scale = self.scale();

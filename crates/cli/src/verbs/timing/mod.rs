@@ -1,11 +1,16 @@
 //! `tracewright timing`
 
+mod between;
+mod load;
+mod masked;
+mod worst;
+
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use tracewright::Element;
 use tracewright::analysis::Code;
-use tracewright::analysis::timing::{Clock, Limit, Timing, Verdict};
+use tracewright::analysis::timing::{Clock, Limit, Recorded, Timing, Verdict};
 use tracewright::capture::plain;
 use tracewright::decode::{Jobs, Listener, More};
 use tracewright::joined::{JoinedBuffers, Taking};
@@ -29,8 +34,8 @@ use crate::select;
 use crate::stacks;
 
 /// Bytes of all buffers in which a clock is looked for.
-const LOOK: usize = 4 << 20;
-const CHUNK: usize = 1 << 16;
+const LOOK: usize = 64 << 10;
+const CHUNK: usize = 1 << 14;
 
 /// Whether the trace has timestamps, and counts of cycles.
 #[derive(Default)]
@@ -85,6 +90,39 @@ fn clock(args: &TimingArgs, input: &Input) -> Result<Clock, Fail> {
     })
 }
 
+/// Why `option` cannot decode the capture, if it cannot: it reads the whole of a buffer, more than
+/// once.
+fn refuse(args: &TimingArgs, input: &Input, option: &str, value: &str) -> Result<(), Fail> {
+    let fail = |why: &str| Err(Fail::option(option, value, why));
+    if args.how.committed || Selected::open(input, Some(&args.window), false)?.is_some() {
+        return fail("the whole of a trace is looked at");
+    }
+    if input.buffers.iter().any(|&buffer| input.job(buffer).buffer.is_piped()) {
+        return fail("the trace is read more than once, and a pipe can be read only once");
+    }
+    if args.format == TimingFormat::Csv {
+        return fail("the output is text or JSON");
+    }
+    Ok(())
+}
+
+/// Decodes a buffer in order.
+fn each(job: &Job<'_>, listener: &mut dyn Listener) -> Result<(), Fail> {
+    let (mut session, mut bytes, mut block) =
+        (job.session()?, live::input_of(job.buffer), Vec::new());
+    while !listener.full() {
+        block.clear();
+        let more = bytes.more(CHUNK, true, &mut block);
+        let more = more.map_err(|error| Fail::read(&job.buffer.name, &error))?;
+        session.feed(&block, listener);
+        if more == More::End {
+            session.finish(listener);
+            break;
+        }
+    }
+    Ok(())
+}
+
 /// The durations of a buffer, or of joined ones.
 struct Table {
     name: String,
@@ -99,11 +137,15 @@ struct Found {
     contradictions: Contradictions,
 }
 
+/// Selects what is recorded one by one.
+type Record<'a> = dyn Fn(&Code) -> Recorded + Sync + 'a;
+
 /// The durations of all buffers.
 fn gather(
     args: &TimingArgs,
     input: &Input,
     clock: Clock,
+    record: &Record<'_>,
     output: &mut Output,
 ) -> Result<(Found, listing::Problems), Fail> {
     let selected = Selected::open(input, Some(&args.window), args.how.committed)?;
@@ -115,14 +157,14 @@ fn gather(
         path: &args.input.input,
     };
     if let Some(buffers) = joined::of(input, &recipe) {
-        return gather_joined(input, &recipe, &buffers, clock);
+        return gather_joined(args, input, &recipe, &buffers, clock, record);
     }
     let runs = Runs::new(input.buffers.len(), args.how.committed, selected.as_ref());
     let found = Mutex::new(Found::default());
     let work = |number: usize, job: &Job<'_>, jobs: Jobs, _: &mut listing::Write<'_>| {
         let (options, code) = (runs.options(jobs), job.code());
         let switches = args.switches.numbers(&code, &args.input.input)?;
-        let timing = Timing::new(clock);
+        let timing = Timing::new(clock).by_caller(args.by_caller).recording(record(&code));
         let (mut timing, _, tally) =
             stacks::run(job, &options, &code, &switches, timing, |_| true)?;
         timing.finish();
@@ -140,13 +182,18 @@ fn gather(
 
 /// As [`gather`], with the buffers joined by thread.
 fn gather_joined(
+    args: &TimingArgs,
     input: &Input,
     recipe: &joined::Recipe<'_>,
     buffers: &JoinedBuffers<'_>,
     clock: Clock,
+    record: &Record<'_>,
 ) -> Result<(Found, listing::Problems), Fail> {
     let other = |_: &Job<'_>| stacks::NO_OTHER;
-    let (visitor, how) = (|_: &Code| Timing::new(clock), Taking::in_order());
+    let (visitor, how) = (
+        |code: &Code| Timing::new(clock).by_caller(args.by_caller).recording(record(code)),
+        Taking::in_order(),
+    );
     let joined::Found { visitor: mut timing, code, problems, tallies, .. } =
         joined::run(input, buffers, recipe, visitor, &how, &other, &mut |_, _| Ok(true))?;
     timing.finish();
@@ -185,7 +232,20 @@ pub fn run(args: &TimingArgs) -> Result<bool, Fail> {
         return Ok(false);
     }
     let clock = clock(args, &input)?;
-    let (found, problems) = gather(args, &input, clock, &mut output)?;
+    if args.worst.is_some() {
+        return worst::run(args, &input, clock, output);
+    }
+    if !args.between.is_empty() {
+        return between::run(args, &input, clock, output);
+    }
+    if args.load.is_some() {
+        return load::run(args, &input, clock, output);
+    }
+    if args.masked {
+        return masked::run(args, &input, clock, output);
+    }
+    let nothing = |_: &Code| Recorded::Nothing;
+    let (found, problems) = gather(args, &input, clock, &nothing, &mut output)?;
     input.decodable()?;
     unclocked(args, &input, clock, &found);
     let shown = Shown {
@@ -209,19 +269,27 @@ pub fn run(args: &TimingArgs) -> Result<bool, Fail> {
 
 /// States what the clock is where the trace has none, or lacks the one that is asked for.
 fn unclocked(args: &TimingArgs, input: &Input, clock: Clock, found: &Found) {
-    if clock == Clock::Instructions && args.clock.is_none() {
-        let bytes: u64 =
-            input.buffers.iter().filter_map(|&n| input.capture().buffers[n].size()).sum();
-        let trace = match bytes > LOOK as u64 {
-            true => "the first 4 MiB of the trace have",
-            false => "the trace has",
-        };
+    let has = |clock| found.tables.values().any(|table| table.timing.has(clock));
+    let joined = input.capture().linux.is_some();
+    let better = match clock {
+        Clock::Instructions if has(Clock::Cycles) && !joined => Some(Clock::Cycles),
+        Clock::Timestamps if has(Clock::Cycles) && !joined => Some(Clock::Cycles),
+        Clock::Instructions if has(Clock::Timestamps) => Some(Clock::Timestamps),
+        _ => None,
+    };
+    if let Some(better) = better.filter(|_| args.clock.is_none()) {
+        message::line(&format!(
+            "note: durations are in {}; the trace has {}, too: see --clock",
+            clock.unit(),
+            better.name()
+        ));
+    } else if clock == Clock::Instructions && args.clock.is_none() {
         let why = match args.frequency {
             Some(_) => "; --frequency is that of instructions",
             None => "",
         };
         message::line(&format!(
-            "note: {trace} no timestamps and no counts of cycles: durations are numbers of \
+            "note: the trace has no timestamps and no counts of cycles: durations are numbers of \
              instructions{why}"
         ));
     } else if !found.tables.values().any(|table| table.timing.ticks()) {

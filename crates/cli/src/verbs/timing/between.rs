@@ -1,0 +1,114 @@
+//! `tracewright timing --between`
+
+use tracewright::analysis::Code;
+use tracewright::analysis::timing::{Clock, Distances, EventAt, Timing};
+use tracewright::base::Element;
+use tracewright::index::query::{Condition, Query, Which};
+use tracewright::index::{Answer, Finder, Found};
+use tracewright::views::Source;
+use tracewright::views::functions::is_called;
+use tracewright::views::json;
+use tracewright::views::timing::{Between, Shown, TimingView};
+
+use super::{each, refuse};
+use crate::args::{TimingArgs, TimingFormat};
+use crate::fail::Fail;
+use crate::input::{Input, Job};
+use crate::message;
+use crate::output::Output;
+
+/// The most events of each query in one buffer.
+const MAX_EVENTS: usize = 1 << 22;
+
+/// A query that finds all of its elements.
+fn parse(text: &str) -> Result<Query, Fail> {
+    let mut query = Query::parse(&[text])
+        .map_err(|error| Fail::option("--between", text, &error.to_string()))?;
+    match query.which {
+        Which::First | Which::All => query.which = Which::All,
+        Which::Last | Which::Nth(_) | Which::Count => {
+            let why = "all events are measured: leave out `last`, `nth` and `count`";
+            return Err(Fail::option("--between", text, why));
+        }
+    }
+    Ok(query)
+}
+
+/// Whether the event is the first of the instructions of its element.
+fn is_first(query: &Query, found: &Found, sources: &[Source]) -> bool {
+    let Element::Range(range) = found.element else { return true };
+    query.conditions.first().is_some_and(|condition| match condition {
+        Condition::Address(addresses) => addresses.contains(&range.start),
+        Condition::Function(name) => {
+            let source = sources.get(found.source);
+            let symbol = source.and_then(|source| source.symbol_at(range.start));
+            symbol.is_some_and(|symbol| symbol.offset == 0 && is_called(name, &symbol.name, None))
+        }
+        _ => false,
+    })
+}
+
+/// The events of both queries.
+fn events(input: &Input, job: &Job<'_>, queries: &[Query; 2]) -> Result<Vec<EventAt>, Fail> {
+    let mut events = Vec::new();
+    let finder = Finder::new(input.trace.subject(), job.plan, None);
+    let Some(mut finder) = finder else { return Ok(events) };
+    finder.limit = MAX_EVENTS;
+    for (n, query) in queries.iter().enumerate() {
+        let answer = finder.find(query);
+        let answer = answer.map_err(|error| Fail::input(&input.path, &error.to_string()))?;
+        let Answer::Elements(found) = answer else { continue };
+        if found.len() >= MAX_EVENTS {
+            message::line(&format!("note: the first {MAX_EVENTS} events of a query are measured"));
+        }
+        events.extend(found.iter().map(|found| EventAt {
+            number: found.number,
+            begins: n == 0,
+            first: is_first(query, found, job.sources),
+        }));
+    }
+    Ok(events)
+}
+
+/// Runs the verb.
+pub fn run(
+    args: &TimingArgs,
+    input: &Input,
+    clock: Clock,
+    mut output: Output,
+) -> Result<bool, Fail> {
+    refuse(args, input, "--between", "")?;
+    let [from, to] = args.between.as_slice() else { return Ok(false) };
+    let queries = [parse(from)?, parse(to)?];
+    if args.format == TimingFormat::Json {
+        output.json(&json::head("timing"))?;
+    }
+    let mut any = false;
+    for &buffer in &input.buffers {
+        let job = input.job(buffer);
+        let events = events(input, &job, &queries)?;
+        let mut distances = Distances::new(clock, events);
+        each(&job, &mut distances)?;
+        let (statistics, unpaired) = distances.finish();
+        let sources: Vec<String> = job.sources.iter().map(|source| source.name.clone()).collect();
+        let shown = Shown { frequency: args.frequency, ..Shown::default() };
+        let (timing, code) = (&Timing::new(clock), &Code::default());
+        let view = Between {
+            view: TimingView { timing, code, sources: &sources, shown },
+            queries: [from, to],
+            statistics: &statistics,
+            unpaired,
+        };
+        match args.format {
+            TimingFormat::Json => output.json(&view.json())?,
+            _ => output.print(&view.text())?,
+        }
+        any |= statistics.count() + statistics.lost() > 0;
+    }
+    output.close()?;
+    input.decodable()?;
+    if !any {
+        message::line("note: no event of the second query follows one of the first");
+    }
+    Ok(any)
+}

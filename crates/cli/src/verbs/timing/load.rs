@@ -1,0 +1,71 @@
+//! `tracewright timing --load`
+
+use std::collections::HashSet;
+
+use tracewright::analysis::Code;
+use tracewright::analysis::timing::{Clock, Load};
+use tracewright::views::json;
+use tracewright::views::timing::{LoadView, Shown};
+
+use super::refuse;
+use super::worst::functions;
+use crate::args::{TimingArgs, TimingFormat};
+use crate::fail::Fail;
+use crate::input::Input;
+use crate::message;
+use crate::output::Output;
+use crate::run::Runs;
+use crate::select;
+use crate::stacks;
+
+/// Runs the verb.
+pub fn run(
+    args: &TimingArgs,
+    input: &Input,
+    clock: Clock,
+    mut output: Output,
+) -> Result<bool, Fail> {
+    let Some(span) = args.load else { return Ok(false) };
+    refuse(args, input, "--load", "")?;
+    let why = "it is a time, and the frequency of the clock is not known; state it with \
+               --frequency, or give ticks of the clock";
+    let width = span.at(args.frequency).ok_or_else(|| Fail::option("--load", "", why))?;
+    // Code without symbols has addresses for names.
+    for name in args.idle.iter().filter(|name| !name.starts_with("0x")) {
+        select::named_by("--idle", input, name)?;
+    }
+    if args.format == TimingFormat::Json {
+        output.json(&json::head("timing"))?;
+    }
+    let mut found = false;
+    for &buffer in &input.buffers {
+        let job = input.job(buffer);
+        let runs = Runs::new(1, false, None);
+        let (options, code) = (runs.options(args.threads.jobs()), job.code());
+        let switches = args.switches.numbers(&code, &args.input.input)?;
+        let load = Load::new(clock, width, idle(&code, &args.idle));
+        let load = stacks::run(&job, &options, &code, &switches, load, |_| true)?.0;
+        if load.is_cut() {
+            message::line("note: the load is cut: it has too many parts; give a greater width");
+        }
+        let sources: Vec<String> = job.sources.iter().map(|source| source.name.clone()).collect();
+        let shown = Shown { frequency: args.frequency, rows: args.rows, ..Shown::default() };
+        let view = LoadView { load: &load, clock, sources: &sources, shown };
+        match args.format {
+            TimingFormat::Json => output.json(&view.json())?,
+            _ => output.print(&view.text())?,
+        }
+        found |= load.slices().next().is_some();
+    }
+    output.close()?;
+    input.decodable()?;
+    if !found {
+        message::line("note: no time is known: no two points of the clock are in the trace");
+    }
+    Ok(found)
+}
+
+/// The functions with these names.
+fn idle(code: &Code, names: &[String]) -> HashSet<tracewright::analysis::stacks::FunctionId> {
+    names.iter().flat_map(|name| functions(code, name)).collect()
+}
