@@ -28,8 +28,8 @@ pub struct Options {
     /// next synchronisation, as OpenCSD does.
     pub check_opcodes: OpcodeCheck,
     /// The range up to the address of a Source Address packet (ETE) is split at each waypoint
-    /// before it. Without it, the default, the branches before the last instruction of such a range,
-    /// which were not taken, have no element.
+    /// before it. Without it, the default, the branches before the last instruction of such a
+    /// range, which were not taken, have no element.
     pub split_source_ranges: bool,
     /// The first byte of an ITM begins a packet: many captures have no synchronisation packet. A
     /// plan finds this out from the bytes of its buffer. Of a buffer that is empty when the plan is

@@ -172,8 +172,8 @@ impl Matcher<'_> {
         Ok(())
     }
 
-    /// Takes the step of an exception. Returns whether it is one: Debug state is left at the address of
-    /// its entry.
+    /// Takes the step of an exception. Returns whether it is one: Debug state is left at the
+    /// address of its entry.
     ///
     /// # Errors
     /// What does not fit.
@@ -205,8 +205,8 @@ impl Matcher<'_> {
         Ok(true)
     }
 
-    /// Skips the steps of unknown instructions from `start` to `next`, as many as `instructions` where
-    /// that is known, and returns their number.
+    /// Skips the steps of unknown instructions from `start` to `next`, as many as `instructions`
+    /// where that is known, and returns their number.
     ///
     /// # Errors
     /// What does not fit.

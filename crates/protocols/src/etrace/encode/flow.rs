@@ -393,8 +393,8 @@ impl Flow {
         Reported::Not
     }
 
-    /// Sends the packet of `cur` if it is due because of what follows it: another context, or a place
-    /// that the decoder would not find by itself.
+    /// Sends the packet of `cur` if it is due because of what follows it: another context, or a
+    /// place that the decoder would not find by itself.
     fn leads_elsewhere(
         &mut self,
         [prev, cur, next]: [&Inst; 3],
@@ -420,8 +420,8 @@ impl Flow {
         false
     }
 
-    /// Sends the packet of `cur`, the instruction after a trap. It is the trap's instruction itself if
-    /// `only`: another trap comes before the first instruction of the handler.
+    /// Sends the packet of `cur`, the instruction after a trap. It is the trap's instruction itself
+    /// if `only`: another trap comes before the first instruction of the handler.
     fn after_trap(
         &mut self,
         [prev, cur, next]: [&Inst; 3],
