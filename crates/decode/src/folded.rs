@@ -1,7 +1,7 @@
 //! Joins the ranges of an ETMv3, which traces every instruction, up to the next waypoint.
 
 use tracewright_base::{
-    self as base, Batch, BatchBuffer, CachedBlocks, Element, Kind, Last, Turns,
+    self as base, Batch, BatchBuffer, CachedBlocks, Custom, Element, Kind, Last, Turns,
 };
 use tracewright_protocols::registry::AnyProtocol;
 
@@ -128,6 +128,11 @@ impl<L: Listener> Listener for Folded<L> {
                 self.listener.element(source, at, other);
             }
         }
+    }
+
+    fn custom(&mut self, source: usize, at: u64, custom: Custom, bytes: &[u8]) {
+        self.flush(source);
+        self.listener.custom(source, at, custom, bytes);
     }
 
     fn batch(&mut self, batch: &Batch<'_>) {

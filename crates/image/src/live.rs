@@ -137,6 +137,9 @@ struct Half {
     pages: Slots,
 }
 
+/// The bytes of a part, and how many of them are known.
+type Part = OnceLock<([u8; PART], usize)>;
+
 /// A node of the tree. Most of them are empty.
 #[derive(Debug, Default)]
 struct Slots(OnceLock<Box<[OnceLock<Slot>]>>);
@@ -147,7 +150,7 @@ enum Slot {
     /// All bytes of a page.
     Page(Box<[u8]>),
     /// The parts of a page, each with the number of known bytes.
-    Parts(Box<[OnceLock<([u8; PART], usize)>]>),
+    Parts(Box<[Part]>),
 }
 
 impl Slots {

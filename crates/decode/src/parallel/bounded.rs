@@ -79,6 +79,8 @@ impl Listener for Bounded<'_> {
                 return;
             }
             match part {
+                // Its bytes are in the batch.
+                Part::Element(_, Element::Custom(_)) => self.part(&alone),
                 Part::Element(at, element) => self.element(batch.source, at, element),
                 Part::Steps(steps) => {
                     for steps in steps.chunks(self.at_once) {
