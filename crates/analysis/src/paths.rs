@@ -6,6 +6,7 @@ use hashbrown::HashTable;
 
 use crate::code::FunctionId;
 use crate::stacks::{Begin, Ending, Join, PathCounts, Position, Time, Visitor};
+use crate::thread_names::Outermost;
 
 /// The most callers of a path, counted from the first frame of its thread, and the most that are
 /// found beneath that frame. A function that is called deeper has a path beside that of its caller:
@@ -137,6 +138,20 @@ impl Paths {
     /// All threads.
     pub fn threads(&self) -> &[ThreadPaths] {
         &self.threads
+    }
+
+    /// The outermost function of each thread, where there is only one.
+    pub fn outermost(&self) -> Vec<Option<FunctionId>> {
+        let roots = self.threads.iter().enumerate().map(|(n, thread)| (thread.root, n));
+        let roots: HashMap<PathId, usize> = roots.collect();
+        let mut found = vec![Outermost::default(); self.threads.len()];
+        for path in &self.paths {
+            let number = path.parent.and_then(|parent| roots.get(&parent));
+            if let Some(own) = number.and_then(|number| found.get_mut(*number)) {
+                own.add(0, path.function);
+            }
+        }
+        found.into_iter().map(Outermost::function).collect()
     }
 
     /// The number of instructions of all paths.

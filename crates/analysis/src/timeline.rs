@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use crate::code::FunctionId;
 use crate::itm::Recording;
 use crate::stacks::{Begin, Ending, Entry, Position, Time, Visitor};
+use crate::thread_names::Outermost;
 
 /// A frame from its begin to its end. Positions are numbers of instructions of the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -173,6 +174,17 @@ impl Timeline {
         // Callers that were found later are last.
         all.iter_mut().for_each(|list| list.sort_by_key(|slice| (slice.begin, slice.depth.min(0))));
         all
+    }
+
+    /// The outermost function of each thread, where there is only one.
+    pub fn outermost(&self) -> Vec<Option<FunctionId>> {
+        let mut found = vec![Outermost::default(); self.threads.len()];
+        for slice in &self.slices {
+            if let Some(own) = found.get_mut(slice.thread as usize) {
+                own.add(slice.depth, slice.function);
+            }
+        }
+        found.into_iter().map(Outermost::function).collect()
     }
 
     /// The threads that a source executes in order: from which number of instructions on, and the

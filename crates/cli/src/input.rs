@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use tracewright::analysis::{Code, thread_names};
+use tracewright::analysis::{Code, FunctionId, thread_names};
 use tracewright::base::MAX_EXPANSION;
 use tracewright::capture::levels::{Names, SwoOptions, read_swo};
 use tracewright::capture::{
@@ -384,13 +384,19 @@ impl<'a> Job<'a> {
         all.with_programs(self.sources.iter().map(|source| source.program.clone()))
     }
 
-    /// The names of threads of call stacks, each with its source and its identifier.
+    /// The names of threads of call stacks, each with its source and its identifier, and the
+    /// outermost function of each.
     pub fn thread_names(
         &self,
         threads: impl IntoIterator<Item = (usize, Option<u64>)>,
+        (code, outermost): (&Code, &[Option<FunctionId>]),
     ) -> Vec<String> {
         let sources: Vec<String> = self.sources.iter().map(|source| source.name.clone()).collect();
-        thread_names(&sources, threads)
+        let function = |number: usize| {
+            let function = outermost.get(number).copied().flatten()?;
+            Some(code.name(function).into_owned())
+        };
+        thread_names(&sources, threads, function)
     }
 
     /// The result of decoding, for its summary.

@@ -112,6 +112,8 @@ struct Frames<'a, V: Visitor> {
     /// No more frames are wanted.
     full: fn(&V) -> bool,
     threads: fn(&V) -> Vec<ThreadKey>,
+    /// The outermost functions of the threads.
+    outermost: fn(&V) -> Vec<Option<FunctionId>>,
     /// The sources are the threads.
     threads_are_sources: bool,
 }
@@ -152,6 +154,7 @@ impl Trace {
                 taking: Taking::by_frames(),
                 full: |_| false,
                 threads: |paths| paths.threads().iter().map(|own| (own.source, own.id)).collect(),
+                outermost: Paths::outermost,
                 threads_are_sources: false,
             },
         )
@@ -170,6 +173,7 @@ impl Trace {
                 taking: Taking::in_order(),
                 full: |_| false,
                 threads: |own| own.threads.iter().map(|own| (own.first_source, own.id)).collect(),
+                outermost: Timeline::outermost,
                 threads_are_sources: true,
             },
         )
@@ -188,6 +192,7 @@ impl Trace {
                 taking: Taking::in_order(),
                 full: |_| false,
                 threads: |own| own.threads().collect(),
+                outermost: |_| Vec::new(),
                 threads_are_sources: false,
             },
         )?;
@@ -212,6 +217,7 @@ impl Trace {
                 taking: Taking::in_order(),
                 full: V::full,
                 threads: |own| own.threads(),
+                outermost: |_| Vec::new(),
                 threads_are_sources: false,
             },
         )
@@ -342,7 +348,12 @@ impl Trace {
             stacked.summary.add_buffer(self.sources_of(number), tally);
             let sources: Vec<String> =
                 self.sources_of(number).iter().map(|source| source.name.clone()).collect();
-            let threads = thread_names(&sources, (frames.threads)(&stacks.visitor));
+            let outermost = (frames.outermost)(&stacks.visitor);
+            let function = |number: usize| {
+                let function = outermost.get(number).copied().flatten()?;
+                Some(code.name(function).into_owned())
+            };
+            let threads = thread_names(&sources, (frames.threads)(&stacks.visitor), function);
             stacked.buffers.push(CallStacks { frames: stacks.visitor, threads, sources });
         }
         Ok(())

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use tracewright_symbols::UnwindTargets;
 
 use super::buffers::Joined;
+use super::choice::Choice;
 use super::suspended::Switches;
 use super::{
     Begin, Beyond, Ending, Entry, Frame, FunctionId, MAX_DEPTH, MAX_FRAMES, Position, StackCounts,
@@ -35,6 +36,8 @@ pub(super) struct Source {
     /// where buffers are joined.
     pub(super) first: Option<u64>,
     pub(super) unknown: Option<usize>,
+    /// It is not known yet which thread continues.
+    pub(super) choice: Option<Box<Choice>>,
 }
 
 impl Source {
@@ -50,6 +53,7 @@ impl Source {
             switched: 0,
             first: None,
             unknown: None,
+            choice: None,
         }
     }
 }
@@ -143,7 +147,7 @@ impl<V: Visitor> Stacks<V> {
     }
 
     #[inline]
-    fn numbered(&mut self, transfer: &Transfer) {
+    pub(super) fn numbered(&mut self, transfer: &Transfer) {
         if !self.common(transfer) {
             self.any(transfer);
         }
@@ -177,7 +181,7 @@ impl<V: Visitor> Stacks<V> {
             }
             _ => return false,
         };
-        if own.deferred.is_some() {
+        if own.deferred.is_some() || own.choice.is_some() {
             return false;
         }
         let full = thread.frames.len() >= MAX_DEPTH || self.counts.open() >= MAX_FRAMES;
@@ -219,7 +223,9 @@ impl<V: Visitor> Stacks<V> {
 
     fn any(&mut self, transfer: &Transfer) {
         let source = usize::from(transfer.source);
-        if self.joined.is_some() && !self.resolved(source, transfer) {
+        if self.chooses(source, transfer)
+            || self.joined.is_some() && !self.resolved(source, transfer)
+        {
             return;
         }
         if transfer.instructions > 0 || transfer.cycles > 0 {
@@ -450,6 +456,7 @@ impl<V: Visitor> Stacks<V> {
         }
         for source in 0..self.sources.len() {
             let at = u64::MAX;
+            self.choose(source);
             self.settle(source, at);
             let threads = self.sources.get(source).map(|own| own.threads.clone());
             for thread in threads.unwrap_or_default() {

@@ -1,14 +1,9 @@
 //! Exceptions, and losses of trace.
 
 use super::engine::function;
+use super::frame::is_near;
 use super::{Begin, Ending, Entry, FunctionId, Stacks, Visitor};
 use crate::transfer::Transfer;
-
-/// Whether a handler that returns to `target` ends an exception with the return address `ret`. It
-/// may skip the instruction that caused the exception.
-pub(super) fn is_near(ret: Option<u64>, target: u64) -> bool {
-    ret.is_none_or(|ret| target.wrapping_sub(ret).wrapping_add(8) <= 16)
-}
 
 impl<V: Visitor> Stacks<V> {
     pub(super) fn exception(&mut self, source: usize, transfer: &Transfer) {
@@ -54,6 +49,7 @@ impl<V: Visitor> Stacks<V> {
             (Some(index), _) => {
                 self.cut(source, at, index + 1, Ending::Unwound);
                 self.leave(source, at, here);
+                self.may_switch(source, target);
             }
             // The handler continues elsewhere in the same function, as after a fault.
             (None, Some(index)) if under == Some(here) && here != FunctionId::Unknown => {

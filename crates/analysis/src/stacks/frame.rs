@@ -116,6 +116,12 @@ pub(super) struct Beyond {
     pub(super) calls: u64,
 }
 
+/// Whether a handler that returns to `target` ends an exception with the return address `ret`. It
+/// may skip the instruction that caused the exception.
+pub(super) fn is_near(ret: Option<u64>, target: u64) -> bool {
+    ret.is_none_or(|ret| target.wrapping_sub(ret).wrapping_add(8) <= 16)
+}
+
 /// Slots of the filter of return addresses, a power of two.
 const FILTER: usize = 1 << 9;
 /// Frames that are searched without the filter.

@@ -23,6 +23,7 @@
 //! | `engine.rs` | [`Stacks`] |
 //! | `branches.rs` | calls, returns and branches out of a function |
 //! | `exceptions.rs` | exceptions, and losses of trace |
+//! | `choice.rs` | which of several tasks continues |
 //! | `switches.rs`, `suspended.rs` | threads without identifiers in the trace |
 //! | `buffers.rs` | [`BufferSources`] |
 //! | `joined.rs` | the trace of a thread in several buffers, of several processors |
@@ -31,6 +32,7 @@
 
 mod branches;
 mod buffers;
+mod choice;
 mod counts;
 mod engine;
 mod exceptions;

@@ -2,37 +2,45 @@
 //! and coroutines.
 //!
 //! A handler that returns elsewhere than to the interrupted instruction switches tasks. The task
-//! that continues is the one that was interrupted at that address; among several, the one that
-//! waits longest.
+//! that continues is the one that was interrupted at that address; among several, the one whose
+//! frames return where it returns, and otherwise the one that waits longest.
 
+use super::choice::Choice;
 use super::engine::function;
 use super::suspended::{MAX_SUSPENDED, MAX_SUSPENDED_FRAMES, Suspended};
 use super::{Begin, Ending, Entry, Frame, FunctionId, Stacks, Visitor};
 use crate::transfer::Transfer;
 
 impl<V: Visitor> Stacks<V> {
-    /// The thread of the source that waits longest among those that continue at `address`.
-    fn waiting_at(&self, source: usize, address: u64) -> Option<usize> {
-        let own = self.sources.get(source)?;
-        let waits = |number: &&usize| {
-            let parked = self.threads.get(**number).and_then(|thread| thread.parked);
-            **number != own.current && parked == Some(address)
+    /// The threads of the source that continue at `address`; the one that waits longest is the
+    /// first.
+    pub(super) fn waiting_at(&self, source: usize, address: u64) -> Vec<usize> {
+        let Some(own) = self.sources.get(source) else { return Vec::new() };
+        let waits = |number: &usize| {
+            let parked = self.threads.get(*number).and_then(|thread| thread.parked);
+            *number != own.current && parked == Some(address)
         };
-        let threads = own.threads.iter().filter(waits);
-        threads.min_by_key(|number| self.threads.get(**number).map(|t| t.since)).copied()
+        let mut threads: Vec<usize> = own.threads.iter().copied().filter(waits).collect();
+        threads.sort_by_key(|number| self.threads.get(*number).map(|t| t.since));
+        threads
     }
 
-    /// The current thread waits until execution continues at `resume`, and another one continues.
-    fn park(&mut self, source: usize, resume: Option<u64>, next: Option<usize>) {
+    /// The current thread waits until execution continues at `resume`, and one of `waiting`
+    /// continues, or a new one.
+    fn park(&mut self, source: usize, resume: Option<u64>, waiting: Vec<usize>) {
         self.counts.switches += 1;
+        let next = waiting.first().copied();
         let next = next.unwrap_or_else(|| self.add_thread(source, None));
+        let choice = Choice::new(waiting, None);
+        let open = choice.is_open(&self.threads);
         let Some(own) = self.sources.get_mut(source) else { return };
         own.switched += 1;
+        own.choice = open.then(|| Box::new(choice));
         let (old, since) = (std::mem::replace(&mut own.current, next), own.switched);
         if let Some(thread) = self.threads.get_mut(old) {
             (thread.parked, thread.since) = (resume, since);
         }
-        if let Some(thread) = self.threads.get_mut(next) {
+        if let Some(thread) = self.threads.get_mut(next).filter(|_| !open) {
             thread.parked = None;
         }
     }
@@ -65,9 +73,10 @@ impl<V: Visitor> Stacks<V> {
             return;
         }
         let resume = ended.and_then(|frame| frame.ret);
-        let next = self.waiting_at(source, transfer.target);
-        self.park(source, resume, next);
-        if next.is_none() {
+        let waiting = self.waiting_at(source, transfer.target);
+        let is_new = waiting.is_empty();
+        self.park(source, resume, waiting);
+        if is_new {
             self.enter(source, transfer);
         }
     }
@@ -84,9 +93,10 @@ impl<V: Visitor> Stacks<V> {
             return false;
         }
         self.end(source, transfer.at, Ending::Switched);
-        let next = self.waiting_at(source, transfer.target);
-        self.park(source, ret, next);
-        if next.is_none() {
+        let waiting = self.waiting_at(source, transfer.target);
+        let is_new = waiting.is_empty();
+        self.park(source, ret, waiting);
+        if is_new {
             self.enter(source, transfer);
         }
         true

@@ -382,6 +382,54 @@ fn tasks_without_identifiers() {
     assert_eq!(counts.switches, 3);
 }
 
+/// Two tasks wait in the same function: the one continues to whose caller it returns, and not the
+/// one that waits longest.
+#[test]
+fn tasks_that_wait_at_the_same_address() {
+    let switch =
+        |from: u64, to_: u64| [to(Kind::Exception, 0x300, from), to(Kind::ExceptionReturn, to_, 0)];
+    let mut transfers = vec![START, to(Kind::Call, 0x200, 0x114)];
+    transfers.extend(switch(0x208, 0x410));
+    transfers.push(to(Kind::Call, 0x200, 0x414));
+    transfers.extend(switch(0x208, 0x510));
+    transfers.extend(switch(0x514, 0x208));
+    let waiting = transfers.clone();
+    // Handlers and calls show nothing.
+    transfers.extend([to(Kind::Exception, 0x700, 0x208), to(Kind::ExceptionReturn, 0x208, 0)]);
+    transfers.extend([to(Kind::Call, 0x600, 0x20c), to(Kind::Return, 0x20c, 0)]);
+    transfers.push(to(Kind::Return, 0x414, 0));
+    transfers.extend(switch(0x418, 0x208));
+    transfers.push(to(Kind::Return, 0x114, 0));
+    let counts = check(
+        &transfers,
+        ">a(before) a+1 >b b+1 >c(exception) c+1 <c:switched >d(before) d+1 >b b+1 >c(exception) \
+         c+1 <c:switched >e(before) e+1 >c(exception) c+1 <c:switched b+1 >g(exception) g+1 <g b+1 \
+         >f f+1 <f b+1 <b d+1 >c(exception) c+1 <c:switched b+1 <b <a:trace-end <d:trace-end \
+         <e:trace-end",
+    );
+    assert_eq!(counts.switches, 4);
+    // The task that is interrupted may wait at the same address, too.
+    let mut transfers = vec![START, to(Kind::Call, 0x200, 0x114)];
+    transfers.extend(switch(0x208, 0x410));
+    transfers.push(to(Kind::Call, 0x200, 0x414));
+    transfers.extend(switch(0x208, 0x208));
+    transfers.push(to(Kind::Return, 0x114, 0));
+    let counts = check(
+        &transfers,
+        ">a(before) a+1 >b b+1 >c(exception) c+1 <c:switched >d(before) d+1 >b b+1 >c(exception) \
+         c+1 <c b+1 <b <a:trace-end <b:trace-end <d:trace-end",
+    );
+    assert_eq!(counts.switches, 2);
+    // Where the trace ends before it is known, it is the one that waits longest.
+    let counts = check(
+        &waiting,
+        ">a(before) a+1 >b b+1 >c(exception) c+1 <c:switched >d(before) d+1 >b b+1 >c(exception) \
+         c+1 <c:switched >e(before) e+1 >c(exception) c+1 <c:switched <b:trace-end <a:trace-end \
+         <b:trace-end <d:trace-end <e:trace-end",
+    );
+    assert_eq!(counts.switches, 3);
+}
+
 #[test]
 fn tasks_that_switch_by_a_return() {
     let transfers = [

@@ -63,6 +63,9 @@ fn found(part: &Part) -> Vec<(Kind, u64)> {
     part.transfers().map(value).collect()
 }
 
+/// Elements, and the kinds of their transfers.
+type Row<'a> = (&'a [Element], &'a [(Kind, u64)]);
+
 /// What is before a clock value, and states where it leads only after it, precedes it. What may be
 /// before or after it is not bounded by it.
 #[test]
@@ -79,7 +82,7 @@ fn clock_values_follow_what_precedes_them() {
     let on = Element::TraceOn(Start::Normal);
     let lost = Element::Gap(Gap::Overflow);
     let (start, end) = ((Enter, 0), (Run, 0));
-    let rows: &[(&[Element], &[(Kind, u64)])] = &[
+    let rows: &[Row<'_>] = &[
         (&[begin, time(5), call], &[start, (Timestamp, 5), end]),
         (
             &[call, time(5), time(6), callee],
@@ -184,7 +187,10 @@ fn clock_values_that_wait_are_few() {
     let all = found(&transfers.take());
     let of = |kind| all.iter().filter(move |own| own.0 == kind).map(|own| own.1);
     assert!(all.len() < 40, "{}", all.len());
-    assert_eq!((of(Kind::Timestamp).next(), of(Kind::Timestamp).last()), (Some(1), Some(1000)));
+    assert_eq!(
+        (of(Kind::Timestamp).next(), of(Kind::Timestamp).next_back()),
+        (Some(1), Some(1000))
+    );
     assert_eq!(of(Kind::Cycles).sum::<u64>(), 2000);
     // A clock that runs backwards is a loss where there are many.
     transfers.element(0, 0, range(0x8010, 0x8020, None));

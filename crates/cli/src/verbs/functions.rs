@@ -153,7 +153,8 @@ fn gather(
         if paths.too_deep {
             too_deep(&job.buffer.name);
         }
-        let names = job.thread_names(paths.threads().iter().map(|t| (t.source, t.id)));
+        let threads = paths.threads().iter().map(|t| (t.source, t.id));
+        let names = job.thread_names(threads, (&code, &paths.outermost()));
         if let Some(format) = format.filter(|_| alone) {
             let threads = &names;
             let view = PathView { paths: &paths, code: &code, threads };

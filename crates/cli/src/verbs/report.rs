@@ -148,7 +148,8 @@ pub fn write(
         };
         let ((paths, mut timeline), counts, tally) =
             stacks::run_with(job, &options, &code, &switches, visitor, listener, more)?;
-        let mut threads = job.thread_names(timeline.threads.iter().map(|t| (t.source, t.id)));
+        let threads = timeline.threads.iter().map(|t| (t.source, t.id));
+        let mut threads = job.thread_names(threads, (&code, &timeline.outermost()));
         let recorded = match how.selected {
             None => recordings::of(job, how.signals, how.limit)?,
             Some(_) => Vec::new(),

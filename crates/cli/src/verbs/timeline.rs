@@ -63,7 +63,8 @@ pub fn run(args: &TimelineArgs) -> Result<bool, Fail> {
             Some(_) => Vec::new(),
         };
         let counters = counters(&recorded);
-        let mut threads = job.thread_names(timeline.threads.iter().map(|t| (t.source, t.id)));
+        let threads = timeline.threads.iter().map(|t| (t.source, t.id));
+        let mut threads = job.thread_names(threads, (&code, &timeline.outermost()));
         recordings::add_to(&mut timeline, &mut threads, &recorded);
         let mut contradictions = Contradictions::default();
         contradictions.add(&tally);

@@ -9,7 +9,7 @@ use tracewright_symbols::UnwindTargets;
 use super::{Deferred, Item, Key, Local, Node, Open, Part, Run, SpareNodes};
 use crate::counts::Mix;
 use crate::stacks::engine::function;
-use crate::stacks::exceptions::is_near;
+use crate::stacks::frame::is_near;
 use crate::stacks::{Begin, Entry, Time};
 use crate::transfer::{Kind, NO_FUNCTION, Transfer};
 use crate::transfer_log::TransferLog;
@@ -354,6 +354,7 @@ impl Source {
             Kind::Indirect => self.indirect(transfer),
             Kind::ExceptionReturn => {
                 self.local.counts.exception_returns += 1;
+                self.resume(transfer.target);
                 self.end();
             }
             _ => self.returned(transfer),
@@ -564,11 +565,19 @@ impl Source {
         if transfer.entry { self.jump(transfer) } else { self.returned(transfer) }
     }
 
+    /// A handler returns to `target`.
+    fn resume(&mut self, target: u64) {
+        if self.local.resumed.last() != Some(&target) {
+            self.local.resumed.push(target);
+        }
+    }
+
     fn returned(&mut self, transfer: &Transfer) {
         self.settle();
         let exception = self.stack.last().is_some_and(|frame| frame.exception);
         if exception && transfer.kind == Kind::Return {
             self.local.counts.exception_returns += 1;
+            self.resume(transfer.target);
         } else {
             self.local.counts.returns += 1;
         }

@@ -101,6 +101,8 @@ struct Local {
     deepest: usize,
     /// Targets of branches that were no returns if no earlier frame returns there.
     assumed: Vec<u64>,
+    /// Where handlers returned to: the interrupted task continued if no other one waits there.
+    resumed: Vec<u64>,
     counts: StackCounts,
     /// The number of the function in which it executes at the end, or [`NO_FUNCTION`], if a
     /// transfer shows it.
@@ -312,11 +314,18 @@ impl<V: Join> Stacks<V> {
             self.resolve(source);
         }
         let Some(thread) = self.thread(source) else { return };
-        let settled = self.sources.get(source).is_some_and(|own| own.deferred.is_none());
+        let settled = self
+            .sources
+            .get(source)
+            .is_some_and(|own| own.deferred.is_none() && own.choice.is_none());
         let open = self.counts.open().saturating_add(local.deepest as u64);
         let depth = thread.frames.len().saturating_add(local.deepest);
         let deep = thread.beyond.is_some() || depth >= MAX_DEPTH || open >= MAX_FRAMES;
-        if deep || !settled || local.assumed.iter().any(|to| thread.returning_to(*to).is_some()) {
+        if deep
+            || !settled
+            || self.may_resume(source, &local.resumed)
+            || local.assumed.iter().any(|to| thread.returning_to(*to).is_some())
+        {
             // They depend on earlier frames.
             return self.transfers(all.filter(own));
         }

@@ -12,6 +12,7 @@
 //! | `parts.rs` | traces cut into parts |
 //! | `search.rs` | entries of functions and lines that `find` finds, with their call stacks |
 //! | `rtos.rs` | tasks of FreeRTOS |
+//! | `tasks.rs` | the order of tasks of FreeRTOS, beside what a hook recorded |
 //! | `threads.rs` | threads, on one processor and on several |
 
 mod coverage;
@@ -21,6 +22,7 @@ mod oracle;
 mod parts;
 mod rtos;
 mod search;
+mod tasks;
 mod threads;
 
 use std::collections::{BTreeMap, HashSet};
