@@ -50,7 +50,7 @@ use crate::fail::Fail;
 /// Runs the command with these arguments, the first of which is the name that it was called by, and
 /// returns its exit code. The arguments of a process are those of its first call.
 pub fn run(all: Vec<OsString>) -> u8 {
-    let cli = match Cli::try_parse_from(arguments::of_process(all)) {
+    let mut cli = match Cli::try_parse_from(arguments::of_process(all)) {
         Ok(cli) => cli,
         Err(error) if error.use_stderr() => return usage(error),
         // Help, which is an output as any other.

@@ -71,8 +71,9 @@ pub struct Cli {
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = ColorArg::Auto,
           display_order = LAST)]
     pub color: ColorArg,
-    /// Print errors only to standard error: no notes and no summary.
-    #[arg(long, global = true, conflicts_with = "verbose", display_order = LAST)]
+    /// Print errors only to standard error: no notes and no summary. `profile` and `merge` print
+    /// damage, too.
+    #[arg(short, long, global = true, conflicts_with = "verbose", display_order = LAST)]
     pub quiet: bool,
     /// Print what is for information, too, and a line for each error and loss in the trace, to
     /// standard error.
@@ -81,11 +82,16 @@ pub struct Cli {
 }
 
 impl Cli {
-    /// The least severe messages that are printed. `profile` and `merge` have a `--quiet` of their
-    /// own.
-    pub fn level(&self) -> Severity {
-        let own = matches!(self.verb, Verb::Profile(_) | Verb::Merge(_));
-        match (self.quiet && !own, self.verbose) {
+    /// The least severe messages that are printed. `profile` and `merge` choose their messages
+    /// themselves where they are quiet.
+    pub fn level(&mut self) -> Severity {
+        let own = match &mut self.verb {
+            Verb::Profile(args) => Some(&mut args.quiet),
+            Verb::Merge(args) => Some(&mut args.quiet),
+            _ => None,
+        };
+        let is_own = own.map(|own| *own = self.quiet).is_some();
+        match (self.quiet && !is_own, self.verbose) {
             (true, _) => Severity::Error,
             (_, true) => Severity::Info,
             _ => Severity::Warning,

@@ -37,7 +37,7 @@ pub struct ProfileArgs {
     #[arg(long)]
     pub keep_going: bool,
     /// Print errors and damage only, not what was found of each capture.
-    #[arg(short, long)]
+    #[arg(skip)]
     pub quiet: bool,
     /// Add the counts also where the captures are of different programs.
     #[arg(long)]
@@ -121,7 +121,7 @@ pub struct MergeArgs {
     #[arg(long)]
     pub keep_going: bool,
     /// Print errors and damage only, not what was found of each file.
-    #[arg(short, long)]
+    #[arg(skip)]
     pub quiet: bool,
     /// Write the branch list to FILE instead of standard output.
     #[arg(short, long, value_name = "FILE")]
