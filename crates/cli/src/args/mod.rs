@@ -86,8 +86,8 @@ impl Cli {
     /// themselves where they are quiet.
     pub fn level(&mut self) -> Severity {
         let own = match &mut self.verb {
-            Verb::Profile(args) => Some(&mut args.quiet),
-            Verb::Merge(args) => Some(&mut args.quiet),
+            Verb::Profile(args) => Some(&mut args.0.quiet),
+            Verb::Merge(args) => Some(&mut args.0.quiet),
             _ => None,
         };
         let is_own = own.map(|own| *own = self.quiet).is_some();

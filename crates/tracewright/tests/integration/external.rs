@@ -185,7 +185,7 @@ fn threads_and_indexes_have_it() {
     assert!(
         text.contains(note),
         "{}",
-        text.lines().filter(|l| l.contains("custom")).next().unwrap()
+        text.lines().find(|l| l.contains("custom")).unwrap()
     );
     assert!(text.contains(r#""kind":"taken-to""#));
 }
