@@ -20,7 +20,7 @@ pub(super) mod group {
 /// Arguments whose description is not that of the type, but that of the verb: they are added after
 /// it, when the verb is used.
 #[derive(Debug)]
-pub struct Own<T>(T);
+pub struct Own<T>(pub(super) T);
 
 impl<T> Deref for Own<T> {
     type Target = T;
