@@ -14,9 +14,9 @@ use super::signals::hertz;
 Examples:
   tracewright timing CAPTURE --frequency 72M           how long each function takes
   tracewright timing CAPTURE --measure period --histogram   how regular it is
-  tracewright timing CAPTURE --worst control           why its longest call is longer
-  tracewright timing CAPTURE --between 'function f' 'exception 15'
-  tracewright timing CAPTURE --load 10ms --idle prvIdleTask --frequency 72M
+  tracewright timing CAPTURE --worst print             why its longest call is longer
+  tracewright timing CAPTURE --between exception any   until the next element is executed
+  tracewright timing CAPTURE --load 1000 --idle main   the load of each 1000 ticks
   tracewright timing CAPTURE --masked                  where interrupts are masked
   tracewright timing CAPTURE --format csv -o timing.csv")]
 pub struct TimingArgs {

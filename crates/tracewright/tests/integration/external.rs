@@ -182,11 +182,7 @@ fn threads_and_indexes_have_it() {
     };
     let text = listing(&one);
     let note = r#""kind":"custom","name":"note","length":3,"bytes":"000000""#;
-    assert!(
-        text.contains(note),
-        "{}",
-        text.lines().find(|l| l.contains("custom")).unwrap()
-    );
+    assert!(text.contains(note), "{}", text.lines().find(|l| l.contains("custom")).unwrap());
     assert!(text.contains(r#""kind":"taken-to""#));
 }
 
