@@ -45,7 +45,7 @@ pub struct Spent {
 }
 
 /// The part of [`MAX_EXPANSION`] that is available for each byte.
-const EACH: u64 = 1 << 14;
+const EACH: u64 = 1 << 15;
 
 /// What is available at once, as a multiple of [`MAX_EXPANSION`].
 const DEPTH: u64 = 1 << 4;
