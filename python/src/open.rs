@@ -9,8 +9,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use tracewright::capture::perf::{self, Search};
 use tracewright::capture::{Found, probe};
-use tracewright::decode::raw::{RawFraming, RawTrace, Unit};
 use tracewright::decode::Jobs;
+use tracewright::decode::raw::{RawFraming, RawTrace, Unit};
 use tracewright::frames::Framing;
 use tracewright::{Files, ImageSource, Trace as Decoded};
 
