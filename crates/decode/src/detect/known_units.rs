@@ -223,8 +223,8 @@ pub(super) fn of(core: &str, protocol: AnyProtocol) -> &'static [Register] {
     unit.map_or(&[], |unit| unit.registers)
 }
 
-/// As [`of`], and for other cores of the M and R profiles the registers of a related unit. Empty
-/// where the registers of no such unit are known.
+/// The registers of the unit of `protocol` of the core called `core`; of a core of the M or R
+/// profile whose unit is unknown, those of a related unit. Empty where no such unit is known.
 pub fn of_core_or_profile(core: &str, protocol: AnyProtocol) -> &'static [Register] {
     let own = of(core, protocol);
     if !own.is_empty() {
