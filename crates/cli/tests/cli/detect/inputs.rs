@@ -280,7 +280,14 @@ fn messages(out: &mut Vec<Blind>) -> Option<()> {
 fn containers(out: &mut Vec<Blind>) -> Option<()> {
     for (path, expected) in [
         (SWO_ELF, Expected::Container("a program (ELF)")),
-        ("captures/sigrok-stm32f105/trace_example.sr", Expected::Container("sigrok")),
+        (
+            "captures/sigrok-stm32f105/trace_example.sr",
+            Expected::Trace {
+                framing: "coresight",
+                align: 0,
+                sources: vec![(1, "ITM"), (2, "ETM3")],
+            },
+        ),
         (
             "captures/ti-am243x-r5f/freertos/opencsd-1.3.3-decode.ppl.gz",
             Expected::Container("gzip"),
