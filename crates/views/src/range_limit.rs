@@ -111,7 +111,7 @@ mod tests {
     use super::Admission::{First, Listed, Omitted};
     use super::*;
 
-    /// 16 ranges for each instruction that a byte may stand for, and 64 for each byte.
+    /// 16 ranges for each instruction that a byte may stand for, and 32 for each byte.
     #[test]
     fn ranges_are_limited() {
         let mut limit = RangeLimit::new(1, 0);
@@ -120,9 +120,9 @@ mod tests {
         assert!(!limit.omits(0, 7));
         assert_eq!([limit.admit(0, 7), limit.admit(0, 7)], [First, Omitted]);
         assert!(limit.omits(0, 7) && !limit.omits(0, 8));
-        assert!((0..64).all(|_| limit.admit(0, 8) == Listed));
+        assert!((0..32).all(|_| limit.admit(0, 8) == Listed));
         assert_eq!([limit.admit(0, 8), limit.admit(0, 8)], [First, Omitted]);
-        assert!((0..640).all(|_| limit.admit(0, 18) == Listed));
+        assert!((0..320).all(|_| limit.admit(0, 18) == Listed));
         assert_eq!(limit.admit(0, 18), First);
         // A source has its part.
         let mut limit = RangeLimit::new(2, 0);
@@ -134,7 +134,7 @@ mod tests {
         assert_eq!(limit.admit(0, 7), First);
     }
 
-    /// As long as no byte has more than 64 ranges, the state is that of a listing that begins
+    /// As long as no byte has more than 32 ranges, the state is that of a listing that begins
     /// later.
     #[test]
     fn usual_ranges_leave_no_state() {
