@@ -354,10 +354,12 @@ impl Listener for Tally {
 #[cfg(test)]
 mod tests {
     use tracewright_base::{
-        Channel, Counted, DwtEvent, Fault, Gap, Instruction, Last, Range, Software, Space,
+        Channel, Counted, DwtEvent, Fault, Gap, Instruction, Last, OffsetMap, Range, Software,
+        Space,
     };
 
     use super::*;
+    use crate::listener::SourceBytes;
 
     /// The instructions of a Q element are not those of ranges, and show activity.
     #[test]
@@ -397,10 +399,17 @@ mod tests {
             (0, Element::NoCode { address: 0x500, space: Space::ANY }),
             (0, range(9)),
         ];
+        let offsets = OffsetMap::new(&[]);
+        let link = |event| Event::Link { at: 0, event };
         let of = |from: usize, to: usize| {
             let mut tally = Tally::default();
             for (at, &(source, element)) in elements.iter().enumerate().take(to).skip(from) {
                 tally.element(source, at as u64, element);
+                let bytes = SourceBytes { bytes: &[1, 2], span: 0..2, offsets: &offsets };
+                tally.event(&Event::Packets { source, bytes, count: at + 1, syncs: 1 });
+                tally.event(&Event::UnknownId { at: 0, id: at as u16 % 3, len: 2 });
+                tally.event(&link(frames::Event::Null { len: 3 }));
+                tally.event(&link(frames::Event::NoSource { len: 4 }));
             }
             tally
         };
@@ -410,6 +419,9 @@ mod tests {
             let mut parts = of(0, cut);
             parts.merge(of(cut, elements.len()));
             assert_eq!([parts.of(0), parts.of(1)], [whole.of(0), whole.of(1)], "cut at {cut}");
+            assert_eq!(parts.unknown_ids, whole.unknown_ids, "cut at {cut}");
+            let of_link = |own: &Tally| (own.padding, own.no_source);
+            assert_eq!((of_link(&parts), of_link(&whole)), ((39, 52), (39, 52)), "cut at {cut}");
         }
     }
 

@@ -132,6 +132,8 @@ impl<L: Listener + Fork<Output = Vec<u8>>> Fork for Timed<L> {
 
 #[cfg(test)]
 mod tests {
+    use tracewright_base::{BatchBuffer, CachedBlocks};
+
     use super::*;
 
     /// A byte for each element: its offset.
@@ -171,10 +173,20 @@ mod tests {
             }
             timed.take()
         };
+        let feed_batch = |timed: &mut Timed<Offsets>| {
+            let mut buffer = BatchBuffer::default();
+            for (at, value) in [(1, None), (2, Some(70)), (3, Some(71)), (4, None)] {
+                let timestamp = |value| Element::Timestamp { value, cycles: None };
+                buffer.element(at, value.map_or(Element::ExceptionReturn, timestamp));
+            }
+            timed.batch(&buffer.batch(0, CachedBlocks::none()));
+            timed.take()
+        };
         let mut timed = Timed::when(true, Offsets(Vec::new()));
         let text = vec![1, 2, 3, 4];
         let want = TimedText { text: text.clone(), times: vec![(1, 70), (2, 71)] };
         assert_eq!(feed(&mut timed), want);
+        assert_eq!(feed_batch(&mut timed), want);
         assert_eq!(feed(&mut timed.fork()), want);
         timed.element(0, 9, Element::Timestamp { value: 1, cycles: None });
         timed.resume(());

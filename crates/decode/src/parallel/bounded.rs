@@ -147,7 +147,8 @@ pub(super) fn feed(
 
 #[cfg(test)]
 mod tests {
-    use tracewright_base::{BatchBuffer, BlockId, CachedBlocks};
+    use tracewright_base::{BatchBuffer, BlockId, CachedBlocks, Counted, Instruction, Last, Range};
+    use tracewright_frames as frames;
 
     use super::*;
     use crate::fork::{Fork, Size};
@@ -163,6 +164,12 @@ mod tests {
 
         fn batch(&mut self, batch: &Batch<'_>) {
             self.0.extend(batch.steps().iter().map(|step| step.id().index() as u64));
+        }
+
+        fn event(&mut self, event: &Event<'_>) {
+            if let Event::Link { at, .. } = event {
+                self.0.push(*at);
+            }
         }
     }
 
@@ -184,6 +191,40 @@ mod tests {
 
         fn size(&self) -> Size {
             Size::of(10 * self.0.len())
+        }
+    }
+
+    /// All turns of a loop arrive, and events, until no more output is wanted.
+    #[test]
+    fn turns_and_events_arrive_until_no_more_is_wanted() {
+        let (last, cycles) = (Last::new(&Instruction::default(), true), Counted::UNKNOWN);
+        let range = Range { start: 0x100, bytes: 4, instructions: 1, cycles, last };
+        let mut buffer = BatchBuffer::default();
+        buffer.turns(Turns { at: 7, ranges: &[range, range], times: 50, listed: true });
+        for wanted in [usize::MAX, 30] {
+            let (mut rows, mut got) = (Rows::default(), 0);
+            let mut send = |output: Output, _: usize| {
+                got += output.downcast::<Vec<u64>>().map_or(0, |output| output.len());
+                got < wanted
+            };
+            let mut bounded = Bounded {
+                listener: &mut rows,
+                limit: 100,
+                due: 100,
+                at_once: AT_ONCE,
+                send: &mut send,
+                stopped: false,
+            };
+            bounded.batch(&buffer.batch(0, CachedBlocks::none()));
+            bounded.event(&Event::Link { at: 9, event: frames::Event::FullSync });
+            bounded.element(0, 8, Element::Trigger);
+            let left = Fork::take(&mut rows);
+            match wanted {
+                usize::MAX => {
+                    assert_eq!((got + left.len(), &left[left.len() - 2..]), (102, &[9, 8][..]))
+                }
+                _ => assert_eq!((got, left.len()), (30, 0)),
+            }
         }
     }
 
