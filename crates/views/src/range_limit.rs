@@ -45,10 +45,10 @@ pub struct Spent {
 }
 
 /// The part of [`MAX_EXPANSION`] that is available for each byte.
-const EACH: u64 = 1 << 15;
+const EACH: u64 = 1 << 16;
 
 /// What is available at once, as a multiple of [`MAX_EXPANSION`].
-const DEPTH: u64 = 1 << 4;
+const DEPTH: u64 = 1 << 3;
 
 impl RangeLimit {
     /// The limit of a listing of `sources` sources, where a byte stands for at most
@@ -111,18 +111,18 @@ mod tests {
     use super::Admission::{First, Listed, Omitted};
     use super::*;
 
-    /// 16 ranges for each instruction that a byte may stand for, and 32 for each byte.
+    /// Eight ranges for each instruction that a byte may stand for, and 16 for each byte.
     #[test]
     fn ranges_are_limited() {
         let mut limit = RangeLimit::new(1, 0);
-        let most = u64::from(MAX_EXPANSION) * 16;
+        let most = u64::from(MAX_EXPANSION) * 8;
         assert!((0..most).all(|_| limit.admit(0, 7) == Listed));
         assert!(!limit.omits(0, 7));
         assert_eq!([limit.admit(0, 7), limit.admit(0, 7)], [First, Omitted]);
         assert!(limit.omits(0, 7) && !limit.omits(0, 8));
-        assert!((0..32).all(|_| limit.admit(0, 8) == Listed));
+        assert!((0..16).all(|_| limit.admit(0, 8) == Listed));
         assert_eq!([limit.admit(0, 8), limit.admit(0, 8)], [First, Omitted]);
-        assert!((0..320).all(|_| limit.admit(0, 18) == Listed));
+        assert!((0..160).all(|_| limit.admit(0, 18) == Listed));
         assert_eq!(limit.admit(0, 18), First);
         // A source has its part.
         let mut limit = RangeLimit::new(2, 0);
@@ -134,13 +134,13 @@ mod tests {
         assert_eq!(limit.admit(0, 7), First);
     }
 
-    /// As long as no byte has more than 32 ranges, the state is that of a listing that begins
+    /// As long as no byte has more than 16 ranges, the state is that of a listing that begins
     /// later.
     #[test]
     fn usual_ranges_leave_no_state() {
         let (mut whole, mut later) = (RangeLimit::new(2, 0), RangeLimit::new(2, 0));
         for at in 0..100_u64 {
-            for _ in 0..at % 30 {
+            for _ in 0..at % 15 {
                 whole.admit((at % 7 == 0).into(), at);
                 if at > 50 {
                     later.admit((at % 7 == 0).into(), at);

@@ -14,6 +14,7 @@ use arrow_buffer::{BooleanBufferBuilder, NullBuffer, NullBufferBuilder, ScalarBu
 use tracewright::base::{Batch, BlockStep, Element, Last, Part, Range};
 use tracewright::decode::listener::each_turn;
 use tracewright::decode::{Fork, Listener, Merge, Session, Size, Tally};
+use tracewright::views::sinks::StepTables;
 
 use super::Input;
 use super::words::{ISAS, LASTS, ROLES, isa, last, role};
@@ -51,6 +52,9 @@ struct Collector {
     parts: Parts,
     source: Option<usize>,
     code: Arc<Code>,
+    /// Of each step: its instructions, bits \[63:2]; whether there is such a step, bit \[1], and
+    /// whether it executes selected code, bit \[0].
+    steps: StepTables<u64>,
 }
 
 impl Collector {
@@ -83,18 +87,26 @@ impl Collector {
     /// Collects those of `steps` that execute one of `ranges`, and counts the others.
     fn some(&mut self, batch: &Batch<'_>, steps: &[BlockStep], ranges: &[ops::Range<u64>]) {
         let (mut elements, mut instructions) = (0, 0);
+        let mut tables = mem::take(&mut self.steps);
+        let values = tables.of(batch.source, &batch.blocks, |step| {
+            let of = |range: Range| {
+                u64::from(range.instructions) << 2 | 2 | u64::from(executes(&range, ranges))
+            };
+            batch.range(step).map_or(0, of)
+        });
         for &step in steps {
-            let Some(range) = batch.range(step) else { continue };
-            if executes(&range, ranges) {
+            let value = values.get(step.index()).copied().unwrap_or(0);
+            if value & 1 == 0 {
+                elements += value >> 1 & 1;
+                instructions += value >> 2;
+            } else if let Some(range) = batch.range(step) {
                 self.skip(elements, instructions);
                 (elements, instructions) = (0, 0);
                 self.of(batch.source).push(Executed { at: batch.at(step), range });
-            } else {
-                elements += 1;
-                instructions += u64::from(range.instructions);
             }
         }
         self.skip(elements, instructions);
+        self.steps = tables;
     }
 }
 

@@ -72,6 +72,8 @@ pub struct Decoder {
     reported_as: ReportedAs,
     /// A trap packet whose elements depend on the packet after it.
     waiting_trap: Option<Trap>,
+    /// The time of a packet whose path is not emitted yet, as that of `waiting_trap`.
+    path_time: Option<u64>,
     /// No instruction was retired since the last trap.
     trapped: bool,
     /// The address of that trap's handler.
@@ -134,6 +136,7 @@ impl Decode<Params, Packet> for Decoder {
         if let Some(trap) = &self.waiting_trap {
             sink.element(at, Element::Exception(exception(trap, None)));
         }
+        self.end_path_at(at, sink);
         *self = Decoder { phase: Phase::Waiting(Why::Lost), ..Decoder::default() };
     }
 
@@ -147,6 +150,7 @@ impl Decode<Params, Packet> for Decoder {
         let granted = self.allow(at, 1, params, code);
         if let Some(trap) = self.waiting_trap.take() {
             self.trap(at, &trap, After::End, params, code, sink);
+            self.end_path_at(at, sink);
         }
         self.end(at, params, code, sink);
         self.settle(at, granted, code);
@@ -199,25 +203,28 @@ impl Decoder {
         if params.link.framing == Framing::Esp32 && !matches!(payload, Payload::Null { .. }) {
             self.numbered(at, envelope.source, sink);
         }
-        if let Some(value) = envelope.timestamp
-            && self.time != Some(value)
-        {
-            self.time = Some(value);
-            sink.element(at, Element::Timestamp { value, cycles: None });
-        }
-        if !matches!(
+        // The time of a packet is that of the instruction that it reports, at the end of its path.
+        let time = envelope.timestamp.filter(|time| self.time != Some(*time));
+        self.time = time.or(self.time);
+        let alone = matches!(
             payload,
             Payload::Null { .. }
                 | Payload::Timer { .. }
                 | Payload::Software { .. }
                 | Payload::Own(_)
-        ) && let Some(trap) = self.waiting_trap.take()
-        {
+        );
+        if !alone && let Some(trap) = self.waiting_trap.take() {
             let after = match &payload {
                 Payload::Trap(next) => After::Trap { again: same_trap(&trap, next) },
                 _ => After::Retired,
             };
             self.trap(at, &trap, after, params, code, sink);
+            self.end_path_at(at, sink);
+        }
+        let ends_path = !alone && !matches!(payload, Payload::Data(_));
+        if !ends_path && let Some(value) = time {
+            self.path_time = None;
+            sink.element(at, Element::Timestamp { value, cycles: None });
         }
         match payload {
             Payload::Null { .. } => {}
@@ -265,6 +272,19 @@ impl Decoder {
             Payload::Software { word } => {
                 sink.element(at, Element::Instrumentation { el: 0, value: word.into() });
             }
+        }
+        if ends_path {
+            self.path_time = time;
+            if self.waiting_trap.is_none() {
+                self.end_path_at(at, sink);
+            }
+        }
+    }
+
+    /// The path of a packet ends: emits the time of the packet.
+    fn end_path_at<S: Sink>(&mut self, at: u64, sink: &mut S) {
+        if let Some(value) = self.path_time.take() {
+            sink.element(at, Element::Timestamp { value, cycles: None });
         }
     }
 }

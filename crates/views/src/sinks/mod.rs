@@ -10,7 +10,7 @@
 //! | `bitmap.rs` | [`Bitmap`]: edges as a fuzzer counts them |
 //! | `chain.rs` | consecutive ranges: the definition of an edge |
 //! | `edge_steps.rs` | edges between the steps of a batch |
-//! | `step_table.rs` | what a sink stores for each step |
+//! | `step_table.rs` | [`StepTables`]: what a listener stores for each step |
 //!
 //! All are [`Listener`](tracewright_decode::Listener)s, and all implement
 //! [`Merge`](tracewright_decode::Merge): the results of chunks merge to the result of the whole
@@ -36,3 +36,4 @@ pub use count::Count;
 pub use coverage::Coverage;
 pub use edges::{Edge, Edges};
 pub use ranges::RangeChecksum;
+pub use step_table::StepTables;

@@ -23,9 +23,11 @@ struct StepTable<T> {
     values: Vec<T>,
 }
 
-/// A table for each source. It determines no result: two values are always equal.
+/// Values of the steps of each source, by [`BlockStep::index`]: what a listener needs of an executed
+/// block is made once, as long as blocks have the same numbers. They determine no result: two tables
+/// are always equal.
 #[derive(Clone, Debug)]
-pub(super) struct StepTables<T>(Vec<StepTable<T>>);
+pub struct StepTables<T>(Vec<StepTable<T>>);
 
 impl<T> Default for StepTables<T> {
     fn default() -> Self {
@@ -63,7 +65,7 @@ impl<T> StepTables<T> {
 
     /// The values of `source`, one for each step of `blocks`. `make` makes those that are missing.
     #[inline]
-    pub(super) fn of(
+    pub fn of(
         &mut self,
         source: usize,
         blocks: &CachedBlocks<'_>,
