@@ -30,6 +30,7 @@
 //! | `committed.rs` | [`Committed`]: delays transactions until they are committed |
 //! | `folded.rs` | [`Folded`]: joins the ranges of an ETMv3 up to the next waypoint |
 //! | `committed_listener.rs` | [`CommittedListener`]: the same for each source of a session |
+//! | `element_list.rs` | elements with the bytes of own content |
 //!
 //! ```
 //! use tracewright_base::Element;
@@ -71,6 +72,7 @@ mod checkpoint;
 pub mod committed;
 pub mod committed_listener;
 pub mod detect;
+mod element_list;
 mod folded;
 pub mod fork;
 pub mod input;
