@@ -8,8 +8,8 @@ use crate::element_list::ElementList;
 /// where the transaction failed. Timestamps, counts, events and software writes outlive a failed
 /// transaction and stay in their order. (ETE K10.5.4)
 ///
-/// A transaction of more than [`MAX_PENDING`] elements, or with as much own content, is passed on as
-/// if it were committed.
+/// A transaction of more than [`MAX_PENDING`] elements, or with as much own content, is passed on
+/// as if it were committed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Committed<S> {
     /// Receives the remaining elements.
@@ -20,8 +20,9 @@ pub struct Committed<S> {
     open: bool,
 }
 
-/// As many elements, or own content of their size in memory, are delayed: memory does not depend on what the trace claims. A
-/// processor's transaction is limited by its caches, and ends at an interrupt.
+/// As many elements, or own content of their size in memory, are delayed: memory does not depend on
+/// what the trace claims. A processor's transaction is limited by its caches, and ends at an
+/// interrupt.
 pub const MAX_PENDING: usize = 1 << 18;
 
 /// The size of [`MAX_PENDING`] elements in bytes of memory.
@@ -172,10 +173,9 @@ mod tests {
             sink.custom(4, "inside", b"");
             sink.element(5, end);
             let list = sink.sink;
-            let got = list.elements().iter().enumerate().filter_map(|(n, (at, element))| {
-                matches!(element, Element::Custom(_)).then(|| (*at, list.content(n)))
-            });
-            let got: Vec<_> = got.collect();
+            let all = list.elements().iter().enumerate();
+            let own = all.filter(|(_, (_, element))| matches!(element, Element::Custom(_)));
+            let got: Vec<_> = own.map(|(n, (at, _))| (*at, list.content(n))).collect();
             assert_eq!(got, [(0, &b"a"[..]), (2, b"bc"), (4, b"")], "{end:?}");
         }
     }
