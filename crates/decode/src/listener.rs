@@ -419,6 +419,7 @@ mod tests {
 
     use super::*;
     use crate::committed_listener::CommittedListener;
+    use crate::error_limit::ErrorLimit;
     use crate::fork::{Fork, Merging};
     use crate::timed::Timed;
 
@@ -524,9 +525,14 @@ mod tests {
         assert!(call_all(dynamic));
         let mut merging = Merging(Recorder::default());
         assert!(call_all(&mut merging));
+        let [mut i, mut j] =
+            [None, Some(u64::MAX)].map(|most| ErrorLimit::new(most, Recorder::default()));
+        assert!(call_all(&mut i) && call_all(&mut j));
         let [mut g, mut h] = [true, false].map(|wanted| Timed::when(wanted, Recorder::default()));
         assert!(call_all(&mut g) && call_all(&mut h));
-        for recorder in [a, b, c, d, e, f, merging.0, g.listener, h.listener] {
+        for recorder in
+            [a, b, c, d, e, f, merging.0, g.listener, h.listener, i.listener, j.listener]
+        {
             assert_eq!(recorder.0, want.0);
         }
     }
