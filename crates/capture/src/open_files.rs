@@ -72,6 +72,11 @@ impl OpenFiles {
         &self.access.files
     }
 
+    /// What may be read.
+    pub(crate) fn access(&self) -> &Access {
+        &self.access
+    }
+
     /// Whether the file at `path` is in the folder of the capture, symbolic links resolved. A file
     /// that does not exist is.
     pub(crate) fn is_inside(&mut self, path: &Path) -> bool {

@@ -62,7 +62,7 @@ pub fn list(
     report::notes(&input);
     input.readable(args.outcome.strict)?;
     let selected = match args.format {
-        Format::Opencsd => opencsd::selected(&input, window, committed)?,
+        Format::Opencsd => opencsd::selected(&input, window, args.errors.most(), committed)?,
         _ => Selected::open(&input, window, committed)?,
     };
     let text::Shown { packets, elements, .. } = what.text;
@@ -83,7 +83,7 @@ pub fn list(
         Format::Opencsd | Format::None => None,
     };
     let count = input.buffers.len();
-    let runs = Runs::new(count, committed, selected.as_ref());
+    let runs = Runs::new(count, committed, selected.as_ref()).stop_after(args.errors.most());
     let lister = Lister { what, args, select, count, colour, timed: by_time.is_some() };
     let work = |n: usize, job: &Job<'_>, jobs: Jobs, write: &mut TimedWrite<'_>| {
         lister.list(n, job, &runs.options(jobs), write)

@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -33,6 +34,17 @@ pub struct RunOptions<'a> {
     pub selected: Option<&'a Selected>,
     /// Receives which instructions of each range are selected.
     pub parts: Option<&'a Parts>,
+    /// When decoding ends.
+    pub stop: Stop<'a>,
+}
+
+/// When decoding of a buffer ends because of errors.
+#[derive(Clone, Copy, Default)]
+pub struct Stop<'a> {
+    /// After this many.
+    after: Option<u64>,
+    /// Receives the names of the buffers whose decoding ended so, and the offset of the error.
+    ended: Option<&'a Mutex<Vec<(String, u64)>>>,
 }
 
 /// How the buffers of an input are decoded.
@@ -45,6 +57,8 @@ pub struct Runs<'a> {
     /// No summary is printed.
     pub quiet: bool,
     refused: AtomicUsize,
+    stop_after: Option<u64>,
+    stopped: Mutex<Vec<(String, u64)>>,
 }
 
 impl<'a> Runs<'a> {
@@ -53,7 +67,13 @@ impl<'a> Runs<'a> {
     pub fn new(buffers: usize, committed: bool, selected: Option<&'a Selected>) -> Self {
         let (alone, part) = (buffers == 1, selected.is_some());
         let (quiet, refused) = (false, AtomicUsize::new(0));
-        Runs { committed, alone, selected, part, quiet, refused }
+        let (stop_after, stopped) = (None, Mutex::default());
+        Runs { committed, alone, selected, part, quiet, refused, stop_after, stopped }
+    }
+
+    /// The same, where decoding of a buffer ends after this many errors.
+    pub fn stop_after(self, errors: Option<u64>) -> Self {
+        Runs { stop_after: errors, ..self }
     }
 
     /// The same, where no summary is printed if it is `quiet`.
@@ -64,7 +84,26 @@ impl<'a> Runs<'a> {
     /// How one buffer is decoded.
     pub fn options(&self, jobs: Jobs) -> RunOptions<'_> {
         let Runs { committed, alone, selected, ref refused, .. } = *self;
-        RunOptions { committed, jobs, alone, refused, selected, parts: None }
+        let stop = Stop { after: self.stop_after, ended: Some(&self.stopped) };
+        RunOptions { committed, jobs, alone, refused, selected, parts: None, stop }
+    }
+
+    /// Whether decoding of the buffer `name` ended because of errors.
+    pub fn is_stopped(&self, name: &str) -> bool {
+        let stopped = self.stopped.lock().unwrap_or_else(PoisonError::into_inner);
+        stopped.iter().any(|(own, _)| own == name)
+    }
+
+    /// Prints where decoding ended because of errors. Returns whether it did.
+    pub fn report_stops(&self) -> bool {
+        let stopped = self.stopped.lock().unwrap_or_else(PoisonError::into_inner);
+        let after = self.stop_after.unwrap_or_default();
+        for (name, at) in stopped.iter() {
+            message::line(&format!(
+                "note: {name}: decoding ended at error {after}, at offset {at} (--stop-after)"
+            ));
+        }
+        !stopped.is_empty()
     }
 
     /// The number of threads where the system refused to start more.
@@ -102,6 +141,7 @@ pub fn run_whole<L: Listener + Fork + Send>(
         index: options.selected.and_then(|selected| selected.index.as_ref()),
         parts: options.parts,
         jobs: options.jobs.clone(),
+        stop_after: options.stop.after,
     };
     let ran = run::run(session, buffer, input, &selection, listener, |output, at, tally| {
         progress.update(at, tally);
@@ -111,6 +151,10 @@ pub fn run_whole<L: Listener + Fork + Send>(
     let ran = ran.map_err(|error| Fail::read(&buffer.name, &error))?;
     if let Some(threads) = ran.refused {
         options.refused.store(threads, Ordering::Relaxed);
+    }
+    if let (Some(at), Some(ended)) = (ran.stopped, options.stop.ended) {
+        let mut ended = ended.lock().unwrap_or_else(PoisonError::into_inner);
+        ended.push((buffer.name.clone(), at));
     }
     if let Some(damage) = &ran.damage {
         message::line(&format!("note: the index is not used: {damage}"));

@@ -13,7 +13,7 @@ use crate::listing::Problems;
 use crate::live;
 use crate::message;
 use crate::report;
-use crate::run::{self, RunOptions};
+use crate::run::{self, RunOptions, Stop};
 
 /// What perf takes where the number after `i` or `l` is missing, and the most last branches.
 /// (Linux 6.1.192, tools/perf/util/auxtrace.c:1373, 1376 and 1377, `PERF_ITRACE_DEFAULT_PERIOD`,
@@ -138,6 +138,7 @@ pub fn each<R: Receiver>(
             refused: &refused,
             selected: None,
             parts: None,
+            stop: Stop::default(),
         };
         let bytes = &mut *live::input_of(job.buffer);
         let (mut more, mut failed) = (true, None);

@@ -2,50 +2,60 @@
 
 use tracewright_base::{Element, Gap, Sink, Transaction};
 
+use crate::element_list::ElementList;
+
 /// Delays what ran inside a transaction (FEAT_TME) until the transaction is committed, and drops it
 /// where the transaction failed. Timestamps, counts, events and software writes outlive a failed
 /// transaction and stay in their order. (ETE K10.5.4)
 ///
-/// A transaction of more than [`MAX_PENDING`] elements is passed on as if it were committed.
+/// A transaction of more than [`MAX_PENDING`] elements, or with as much own content, is passed on
+/// as if it were committed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Committed<S> {
     /// Receives the remaining elements.
     pub sink: S,
     /// Elements of the open transaction.
-    pending: Vec<(u64, Element)>,
+    pending: ElementList,
     /// Whether a transaction is open.
     open: bool,
 }
 
-/// The most elements that a transaction delays: memory does not depend on what the trace claims. A
-/// processor's transaction is limited by its caches, and ends at an interrupt.
+/// As many elements, or own content of their size in memory, are delayed: memory does not depend on
+/// what the trace claims. A processor's transaction is limited by its caches, and ends at an
+/// interrupt.
 pub const MAX_PENDING: usize = 1 << 18;
+
+/// The size of [`MAX_PENDING`] elements in bytes of memory.
+const MAX_WEIGHT: usize = MAX_PENDING * size_of::<(u64, Element)>();
 
 impl<S> Committed<S> {
     /// The size of the delayed elements in bytes of memory.
     pub fn weight(&self) -> usize {
-        size_of_val(&self.pending[..])
+        self.pending.weight()
     }
 }
 
 impl<S: Sink> Committed<S> {
     /// Passes elements on to `sink`.
     pub fn new(sink: S) -> Self {
-        Committed { sink, pending: Vec::new(), open: false }
+        Committed { sink, pending: ElementList::default(), open: false }
     }
 
     fn commit(&mut self) {
         self.open = false;
-        for (at, element) in self.pending.drain(..) {
-            self.sink.element(at, element);
+        self.pending.pass(&mut self.sink, |_| true);
+    }
+
+    /// A transaction that is too long does not wait for its end.
+    fn limit(&mut self) {
+        if self.pending.weight() >= MAX_WEIGHT {
+            self.commit();
         }
     }
 
     fn fail(&mut self) {
         self.open = false;
-        for (at, element) in self.pending.drain(..).filter(|(_, e)| outlives(e)) {
-            self.sink.element(at, element);
-        }
+        self.pending.pass(&mut self.sink, outlives);
     }
 }
 
@@ -70,7 +80,7 @@ impl<S: Sink> Sink for Committed<S> {
             // A start inside a transaction discards nothing. (K10.5.4.2)
             Element::Transaction(Transaction::Start | Transaction::Inside) => {
                 self.open = true;
-                self.pending.push((at, element));
+                self.pending.element(at, element);
             }
             Element::Transaction(Transaction::Commit | Transaction::Cancelled) => {
                 self.commit();
@@ -83,13 +93,19 @@ impl<S: Sink> Sink for Committed<S> {
                 self.sink.element(at, element);
             }
             _ if self.open => {
-                self.pending.push((at, element));
-                if self.pending.len() >= MAX_PENDING {
-                    self.commit();
-                }
+                self.pending.element(at, element);
+                self.limit();
             }
             _ => self.sink.element(at, element),
         }
+    }
+
+    fn custom(&mut self, at: u64, kind: &'static str, bytes: &[u8]) {
+        if !self.open {
+            return self.sink.custom(at, kind, bytes);
+        }
+        self.pending.custom(at, kind, bytes);
+        self.limit();
     }
 }
 
@@ -143,6 +159,39 @@ mod tests {
         let mut elements = vec![range(4); MAX_PENDING];
         elements.insert(0, START);
         assert_eq!(passed(&elements), elements);
+    }
+
+    /// Own content outlives its transaction, with its bytes.
+    #[test]
+    fn own_content_has_its_bytes() {
+        for end in [COMMIT, FAILURE] {
+            let mut sink = Committed::new(ElementList::default());
+            sink.custom(0, "outside", b"a");
+            sink.element(1, START);
+            sink.custom(2, "inside", b"bc");
+            sink.element(3, range(4));
+            sink.custom(4, "inside", b"");
+            sink.element(5, end);
+            let list = sink.sink;
+            let all = list.elements().iter().enumerate();
+            let own = all.filter(|(_, (_, element))| matches!(element, Element::Custom(_)));
+            let got: Vec<_> = own.map(|(n, (at, _))| (*at, list.content(n))).collect();
+            assert_eq!(got, [(0, &b"a"[..]), (2, b"bc"), (4, b"")], "{end:?}");
+        }
+    }
+
+    /// The limit counts bytes, too.
+    #[test]
+    fn a_transaction_with_much_content_is_passed_on() {
+        let mut sink = Committed::new(ElementList::default());
+        sink.element(0, START);
+        let large = vec![0; MAX_WEIGHT / 4];
+        for n in 1..=4 {
+            assert_eq!(sink.sink.elements().len(), 0, "{n}");
+            sink.custom(n, "large", &large);
+        }
+        assert_eq!(sink.sink.elements().len(), 5);
+        assert_eq!(sink.weight(), 0);
     }
 
     #[test]

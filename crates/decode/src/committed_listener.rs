@@ -1,8 +1,9 @@
 //! Removes what ran in failed transactions from the output of a session.
 
-use tracewright_base::{Batch, Element, Sink};
+use tracewright_base::{Batch, Custom, Element, Sink};
 
 use crate::committed::Committed;
+use crate::element_list::ElementList;
 use crate::fork::{Fork, Received, Size};
 use crate::listener::{Event, Listener, Wants, each_element};
 
@@ -18,7 +19,7 @@ pub struct CommittedListener<L> {
     pub listener: L,
     /// Nothing is delayed.
     passes: bool,
-    sources: Vec<Committed<Vec<(u64, Element)>>>,
+    sources: Vec<Committed<ElementList>>,
     /// The source whose elements are being passed on, and how many of them were.
     passing: (usize, usize),
 }
@@ -40,34 +41,44 @@ impl<L: Listener> CommittedListener<L> {
 
     #[cold]
     #[inline(never)]
-    fn delay(&mut self, source: usize, at: u64, element: Element) {
+    fn delay(&mut self, source: usize, put: impl FnOnce(&mut Committed<ElementList>)) {
         if source >= self.sources.len() {
             self.sources.resize(source + 1, Committed::default());
         }
         let Some(committed) = self.sources.get_mut(source) else { return };
-        committed.element(at, element);
+        put(committed);
         self.passing = (source, 0);
     }
 
-    /// Passes on the next elements that are not withheld any more, at most `most`. `receive`
-    /// returns whether it has stopped within an element. Returns whether there are more elements.
+    /// Passes on the next elements that are not withheld any more, at most `most`, own content as
+    /// [`Listener::custom`]. `receive` receives the others, and returns whether it has stopped
+    /// within an element. Returns whether there are more elements.
     fn pass(&mut self, most: usize, mut receive: impl FnMut(&mut L, Received) -> bool) -> bool {
         let (source, passed) = self.passing;
         let Some(committed) = self.sources.get_mut(source) else { return false };
-        let waiting = committed.sink.get(passed..).unwrap_or_default();
-        for (n, &(at, element)) in waiting.iter().enumerate() {
-            if n == most {
-                self.passing.1 = passed + n;
+        let list = &committed.sink;
+        for (n, &(at, element)) in list.elements().iter().enumerate().skip(passed) {
+            if n - passed == most {
+                self.passing.1 = n;
                 return true;
             }
-            if receive(&mut self.listener, Received { source, at, element }) {
-                self.passing.1 = passed + n + 1;
+            if let Element::Custom(custom) = element {
+                self.listener.custom(source, at, custom, list.content(n));
+            } else if receive(&mut self.listener, Received { source, at, element }) {
+                self.passing.1 = n + 1;
                 return true;
             }
         }
         committed.sink.clear();
         self.passing.1 = 0;
         false
+    }
+
+    fn pass_all(&mut self) {
+        self.pass(usize::MAX, |listener, Received { source, at, element }| {
+            listener.element(source, at, element);
+            false
+        });
     }
 }
 
@@ -77,11 +88,17 @@ impl<L: Listener> Listener for CommittedListener<L> {
         if self.passes {
             self.listener.element(source, at, element);
         } else {
-            self.delay(source, at, element);
-            self.pass(usize::MAX, |listener, Received { source, at, element }| {
-                listener.element(source, at, element);
-                false
-            });
+            self.delay(source, |committed| committed.element(at, element));
+            self.pass_all();
+        }
+    }
+
+    fn custom(&mut self, source: usize, at: u64, custom: Custom, bytes: &[u8]) {
+        if self.passes {
+            self.listener.custom(source, at, custom, bytes);
+        } else {
+            self.delay(source, |committed| committed.custom(at, custom.kind, bytes));
+            self.pass_all();
         }
     }
 
@@ -107,7 +124,7 @@ impl<L: Listener> Listener for CommittedListener<L> {
 
 /// The state has the elements of transactions that are still open.
 impl<L: Listener + Fork> Fork for CommittedListener<L> {
-    type State = (Vec<Committed<Vec<(u64, Element)>>>, L::State);
+    type State = (Vec<Committed<ElementList>>, L::State);
     type Output = L::Output;
 
     fn fork(&self) -> Self {
@@ -138,7 +155,9 @@ impl<L: Listener + Fork> Fork for CommittedListener<L> {
     fn receive(&mut self, next: Option<Received>) -> bool {
         match next {
             _ if self.passes => return self.listener.receive(next),
-            Some(Received { source, at, element }) => self.delay(source, at, element),
+            Some(Received { source, at, element }) => {
+                self.delay(source, |committed| committed.element(at, element));
+            }
             None if self.listener.receive(None) => return true,
             None => {}
         }

@@ -30,6 +30,8 @@
 //! | `committed.rs` | [`Committed`]: delays transactions until they are committed |
 //! | `folded.rs` | [`Folded`]: joins the ranges of an ETMv3 up to the next waypoint |
 //! | `committed_listener.rs` | [`CommittedListener`]: the same for each source of a session |
+//! | `error_limit.rs` | [`ErrorLimit`]: ends decoding after a number of errors |
+//! | `element_list.rs` | elements with the bytes of own content |
 //!
 //! ```
 //! use tracewright_base::Element;
@@ -71,6 +73,8 @@ mod checkpoint;
 pub mod committed;
 pub mod committed_listener;
 pub mod detect;
+mod element_list;
+mod error_limit;
 mod folded;
 pub mod fork;
 pub mod input;
@@ -101,6 +105,7 @@ pub mod timed;
 pub use checkpoint::Checkpoint;
 pub use committed::Committed;
 pub use committed_listener::CommittedListener;
+pub use error_limit::ErrorLimit;
 pub use folded::Folded;
 pub use fork::{Fork, ForkState, Growth, Merging, Received, Size};
 pub use input::{Input, More};

@@ -419,6 +419,7 @@ mod tests {
 
     use super::*;
     use crate::committed_listener::CommittedListener;
+    use crate::error_limit::ErrorLimit;
     use crate::fork::{Fork, Merging};
     use crate::timed::Timed;
 
@@ -431,6 +432,10 @@ mod tests {
             self.0.push(format!("{source} {at} {element}"));
         }
 
+        fn custom(&mut self, source: usize, at: u64, custom: Custom, bytes: &[u8]) {
+            self.0.push(format!("{source} {at} {} {bytes:?}", custom.kind));
+        }
+
         fn event(&mut self, event: &Event<'_>) {
             self.0.push(format!("{event:?}"));
         }
@@ -440,7 +445,7 @@ mod tests {
         }
 
         fn full(&self) -> bool {
-            self.0.len() >= 13
+            self.0.len() >= 14
         }
     }
 
@@ -478,6 +483,7 @@ mod tests {
         buffer.element(1, Element::ExceptionReturn);
         let (ranges, listed) = (&[range][..], true);
         buffer.turns(Turns { at: 2, ranges, times: 2, listed });
+        buffer.custom(2, "own", &[7, 8]);
         let packet = AnyPacket::Itm(&itm::Packet::Overflow);
         listener.batch(&buffer.batch(3, CachedBlocks::none()));
         let source = 0;
@@ -505,8 +511,9 @@ mod tests {
     fn wrappers_pass_on_everything() {
         let mut want = Recorder::default();
         assert!(call_all(&mut want));
-        assert_eq!(want.0.len(), 13);
+        assert_eq!(want.0.len(), 14);
         assert_eq!(want.0[..2], ["3 1 exception-return", &want.0[2]]);
+        assert_eq!(want.0[3], "3 2 own [7, 8]");
         let (mut a, mut b, mut c, mut d) = <(Recorder, Recorder, Recorder, Recorder)>::default();
         let (mut e, mut f) = (Recorder::default(), Recorder::default());
         assert!(call_all((&mut a, Some(&mut b))));
@@ -518,9 +525,14 @@ mod tests {
         assert!(call_all(dynamic));
         let mut merging = Merging(Recorder::default());
         assert!(call_all(&mut merging));
+        let [mut i, mut j] =
+            [None, Some(u64::MAX)].map(|most| ErrorLimit::new(most, Recorder::default()));
+        assert!(call_all(&mut i) && call_all(&mut j));
         let [mut g, mut h] = [true, false].map(|wanted| Timed::when(wanted, Recorder::default()));
         assert!(call_all(&mut g) && call_all(&mut h));
-        for recorder in [a, b, c, d, e, f, merging.0, g.listener, h.listener] {
+        for recorder in
+            [a, b, c, d, e, f, merging.0, g.listener, h.listener, i.listener, j.listener]
+        {
             assert_eq!(recorder.0, want.0);
         }
     }

@@ -5,7 +5,7 @@ use std::fmt;
 
 use tracewright_base::{MAX_EXPANSION, MissingRegister};
 use tracewright_capture::{Buffer, Capture, Format, Kind, Source};
-use tracewright_frames::{Event, Framing, Link, Numbering, Split, Splitter};
+use tracewright_frames::{Event, ExternalLink, Framing, Link, Numbering, Split, Splitter};
 use tracewright_image::OpcodeCheck;
 use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
 use tracewright_protocols::{Demux, TraceForm};
@@ -67,6 +67,11 @@ pub struct Plan {
     /// Separates RISC-V messages by source number; `None` where the buffer has no messages, or
     /// messages without a source number. Of messages, the framing is [`Framing::Raw`].
     pub messages: Option<Demux>,
+    /// The trace link, where the buffer has a format of the capture's [registry]. The framing is
+    /// [`Framing::Raw`].
+    ///
+    /// [registry]: Capture::protocols
+    pub link: Option<ExternalLink>,
     /// The sources that can be decoded.
     pub sources: Vec<Planned>,
     /// The sources that cannot.
@@ -219,7 +224,13 @@ impl Plan {
     /// A plan of buffer `buffer` with these sources, which need not be those that the capture lists
     /// for it.
     pub fn with_sources(buffer: usize, framing: Framing, sources: Vec<Planned>) -> Plan {
-        Plan { buffer, framing, messages: None, sources, skipped: Vec::new() }
+        Plan { buffer, framing, messages: None, link: None, sources, skipped: Vec::new() }
+    }
+
+    /// The same with this trace link, whatever the format of the buffer.
+    #[must_use]
+    pub fn with_link(self, link: ExternalLink) -> Plan {
+        Plan { framing: Framing::Raw, messages: None, link: Some(link), ..self }
     }
 
     /// Plans `buffer`. `None` where the capture has no such buffer.
@@ -232,12 +243,20 @@ impl Plan {
         let format = &capture.buffers.get(buffer)?.format;
         // Whether the buffer has messages. `plan.messages` follows when all sources are known.
         let messages = options.framing.is_none() && *format == Format::Encapsulated;
+        let link = match format {
+            Format::Other(name) if options.framing.is_none() => capture.protocols.link(name),
+            _ => None,
+        };
+        let link = link.map(ExternalLink::fresh);
         let framing = match options.framing {
             Some(framing) => framing,
+            None if link.is_some() => Framing::Raw,
             None => framing(capture.buffers.get(buffer)?),
         };
         let (sources, skipped) = (Vec::new(), Vec::new());
-        let mut plan = Plan { buffer, framing, messages: None, sources, skipped };
+        let mut plan = Plan { buffer, framing, messages: None, link, sources, skipped };
+        // Whether there are trace IDs.
+        let framed = plan.framed();
         // The sources so far that have a number, including those that were not selected.
         let mut harts = Vec::new();
         let streams = capture.linked(buffer).into_iter().flat_map(|(n, source)| {
@@ -260,14 +279,14 @@ impl Plan {
                     plan.sources.push(planned);
                 }
                 Err(why) => {
-                    let missing = missing(capture, source, &why, framing != Framing::Raw);
+                    let missing = missing(capture, source, &why, framed);
                     let message = why.message(capture, source, &missing);
                     plan.skipped.push(Skipped { source: n, name, why, missing, message });
                 }
             }
             // Without framing all bytes belong to one source: the first that can be decoded and
             // that the options select. Those after it are neither decoded nor skipped.
-            if framing == Framing::Raw && !messages && !plan.sources.is_empty() {
+            if !framed && !messages && !plan.sources.is_empty() {
                 break;
             }
         }
@@ -288,7 +307,7 @@ impl Plan {
 
     /// Whether the buffer may have bytes of several sources.
     pub fn framed(&self) -> bool {
-        self.framing != Framing::Raw || self.messages.is_some()
+        self.framing != Framing::Raw || self.messages.is_some() || self.link.is_some()
     }
 
     /// What a user should know about the settings of the sources: those that were not configured
@@ -322,14 +341,19 @@ impl Plan {
 
     /// The name of the framing.
     pub fn framing_name(&self) -> &'static str {
-        if self.messages.is_some() { "encapsulated" } else { self.framing.name() }
+        match &self.link {
+            Some(link) => link.name(),
+            None if self.messages.is_some() => "encapsulated",
+            None => self.framing.name(),
+        }
     }
 
     /// The trace link of the buffer in its initial state.
     pub fn route(&self, numbering: Numbering) -> Route {
-        match &self.messages {
-            Some(demux) => Route::Messages(Box::new(demux.clone())),
-            None => Route::Frames(Splitter::new(Link { numbering, ..Link::new(self.framing) })),
+        match (&self.link, &self.messages) {
+            (Some(link), _) => Route::External(link.fresh()),
+            (_, Some(demux)) => Route::Messages(Box::new(demux.clone())),
+            _ => Route::Frames(Splitter::new(Link { numbering, ..Link::new(self.framing) })),
         }
     }
 
@@ -375,7 +399,8 @@ impl Plan {
             (AnyProtocol::Etmv4 | AnyProtocol::Etmv4d, 1) => AnyProtocol::Etmv4d,
             _ => return Err(Why::NoStream(stream)),
         };
-        let framed = self.framing != Framing::Raw;
+        // Messages of a buffer of harts have their numbers in `hart`.
+        let framed = self.framing != Framing::Raw || self.link.is_some();
         // The trace data do not contain the width of the processor's registers.
         let is_open = protocol.form() == TraceForm::Messages && source.register(XLEN).is_none();
         let width = is_open.then(|| xlen(capture.images_for(source))).flatten();

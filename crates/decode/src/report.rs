@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use tracewright_base::{Batch, Element, Part};
+use tracewright_base::{Batch, Element, Fault, Part};
 use tracewright_frames as frames;
 use tracewright_protocols::PacketKind;
 
@@ -108,11 +108,20 @@ struct What<'a> {
     text: fmt::Arguments<'a>,
 }
 
-/// How severe `element` is, where it is an error or a warning, and its code.
-fn severity(element: &Element) -> Option<(Severity, PacketKind)> {
+/// How severe an event of the link is, where it is a report.
+pub(crate) fn link_severity(event: &frames::Event) -> Option<Severity> {
+    match event {
+        frames::Event::Bad { fault: Fault::Unsynchronised, .. } => Some(Severity::Info),
+        frames::Event::Bad { .. } | frames::Event::Reserved { .. } => Some(Severity::Error),
+        _ => None,
+    }
+}
+
+/// How severe `element` is, where it is a report, and its code.
+pub(crate) fn severity(element: &Element) -> Option<(Severity, PacketKind)> {
     Some(match element {
         Element::Undecodable { fault, .. } => {
-            let info = *fault == tracewright_base::Fault::Unsynchronised;
+            let info = *fault == Fault::Unsynchronised;
             let severity = if info { Severity::Info } else { Severity::Error };
             (severity, PacketKind::of(fault))
         }
@@ -144,14 +153,21 @@ impl<F: FnMut(&Report)> Listener for Reports<F> {
 
     fn event(&mut self, event: &Event<'_>) {
         match *event {
-            Event::Link { at, event: frames::Event::Bad { len, fault } } => {
-                let text = format_args!("{len} undecodable bytes: {fault}");
-                self.report(Severity::Error, None, at, What { code: PacketKind::of(&fault), text });
-            }
-            Event::Link { at, event: reserved @ frames::Event::Reserved { id, len } } => {
-                let text = format_args!("{len} bytes of the reserved ID {id:#04x}");
-                let code = PacketKind::of(&reserved);
-                self.report(Severity::Error, None, at, What { code, text });
+            Event::Link { at, event } => {
+                let Some(severity) = link_severity(&event) else { return };
+                match event {
+                    frames::Event::Bad { len, fault } => {
+                        let text = format_args!("{len} undecodable bytes: {fault}");
+                        let code = PacketKind::of(&fault);
+                        self.report(severity, None, at, What { code, text });
+                    }
+                    frames::Event::Reserved { id, len } => {
+                        let text = format_args!("{len} bytes of the reserved ID {id:#04x}");
+                        let code = PacketKind::of(&event);
+                        self.report(severity, None, at, What { code, text });
+                    }
+                    _ => {}
+                }
             }
             Event::UnknownId { id, at, len } => {
                 let text = format_args!("{len} bytes of ID {id:#04x}, which no source has");

@@ -1,10 +1,10 @@
 //! Separates the bytes of a buffer by source.
 
-use tracewright_frames::{Framing, Split, Splitter};
+use tracewright_frames::{Event, ExternalLink, Framing, Split, Splitter};
 use tracewright_protocols::Demux;
 
-/// The state of the trace link: formatter frames with trace IDs, or messages with source numbers. A
-/// plain value.
+/// The state of the trace link: formatter frames with trace IDs, messages with source numbers, or
+/// what a link of another crate has. A plain value.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(clippy::large_enum_variant, reason = "the large variant is the usual one")]
 pub enum Route {
@@ -12,6 +12,8 @@ pub enum Route {
     Frames(Splitter),
     /// Messages of RISC-V harts with source numbers.
     Messages(Box<Demux>),
+    /// A link of another crate.
+    External(ExternalLink),
 }
 
 impl Route {
@@ -20,6 +22,7 @@ impl Route {
         match self {
             Route::Frames(splitter) => splitter.split(at, bytes, out),
             Route::Messages(demux) => demux.split(at, bytes, out),
+            Route::External(link) => link.split(at, bytes, out),
         }
     }
 
@@ -28,6 +31,7 @@ impl Route {
         match self {
             Route::Frames(splitter) => splitter.finish(out),
             Route::Messages(demux) => demux.finish(at, out),
+            Route::External(link) => link.finish(at, out),
         }
     }
 
@@ -38,6 +42,7 @@ impl Route {
             Route::Frames(splitter) if splitter.link().framing == Framing::Raw => {}
             Route::Frames(splitter) => splitter.skip(at, bytes),
             Route::Messages(demux) => demux.skip(at, bytes),
+            Route::External(link) => link.split(at, bytes, &mut Nothing),
         }
     }
 
@@ -47,6 +52,7 @@ impl Route {
         match self {
             Route::Frames(splitter) => Route::Frames(Splitter::new(splitter.link())),
             Route::Messages(demux) => Route::Messages(Box::new(demux.fresh())),
+            Route::External(link) => Route::External(link.fresh()),
         }
     }
 
@@ -56,4 +62,13 @@ impl Route {
     pub(crate) const fn loses_all(&self) -> bool {
         matches!(self, Route::Messages(_))
     }
+}
+
+/// Ignores the output of a link.
+struct Nothing;
+
+impl Split for Nothing {
+    fn piece(&mut self, _: u16, _: u64, _: bool, _: &[u8]) {}
+
+    fn event(&mut self, _: u64, _: Event) {}
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tracewright_base::{OffsetMap, Piece};
 use tracewright_capture::Capture;
-use tracewright_frames::{Event, FRAME, Frame, Framing, Numbering, Split};
+use tracewright_frames::{Event, FRAME, Frame, Numbering, Split};
 use tracewright_image::{Cache, CacheOptions, MemorySelectors, Selection};
 
 use crate::checkpoint::Checkpoint;
@@ -125,7 +125,7 @@ impl Session {
         Ok(Session {
             planned: plan.sources.iter().map(key).collect(),
             others: caches,
-            raw: plan.framing == Framing::Raw && plan.messages.is_none(),
+            raw: !plan.framed(),
             numbering: options.numbering,
             slots,
             state: Checkpoint {

@@ -10,6 +10,7 @@ use tracewright_protocols::itm::Search;
 
 use crate::input::{Input, More, Reading};
 use crate::plan::Plan;
+use crate::route::Route;
 
 /// The bytes of a pipe that are searched first. The search doubles the number up to what the pipe's
 /// buffer retains.
@@ -39,14 +40,17 @@ impl Plan {
         if searches.is_empty() {
             return;
         }
-        let mut splitter = Splitter::new(Link::new(self.framing));
+        let mut route = match &self.link {
+            Some(link) => Route::External(link.fresh()),
+            None => Route::Frames(Splitter::new(Link::new(self.framing))),
+        };
         let mut at = 0;
         let mut feed = |chunk: &[u8]| {
             let mut router = Router(&mut searches);
-            if self.framing == Framing::Raw {
-                router.feed(None, chunk);
-            } else if !router.skips(&splitter, at, chunk) {
-                splitter.split(at, chunk, &mut router);
+            match &mut route {
+                Route::Frames(_) if self.framing == Framing::Raw => router.feed(None, chunk),
+                Route::Frames(splitter) if router.skips(splitter, at, chunk) => {}
+                route => route.split(at, chunk, &mut router),
             }
             at += chunk.len() as u64;
             searches.iter().all(|(_, _, found)| *found)

@@ -8,6 +8,7 @@
 //! | one source, without framing | [`Splitter`] | [`Joiner`] |
 //! | samples of the pins of an ETMv3 trace port | [`pins::Sampler`] | [`pins::Driver`] |
 //! | samples of the pins of an ETMv1 or ETMv2 trace port, and captures of its cycles: [`cycles`] | [`cycles::port::Sampler`] | [`cycles::port::Driver`] |
+//! | the format of another crate: [`SplitLink`] | [`ExternalLink`] | |
 //! | bits of a narrow trace port with N-Trace messages | [`nexus_port::aligned`] | |
 //!
 //! (IHI 0029, "Formatter"; CoreSight TPIU, "Synchronization packets")
@@ -35,6 +36,7 @@
 extern crate alloc;
 
 pub mod cycles;
+mod external;
 mod framing;
 mod id;
 mod join;
@@ -46,6 +48,7 @@ mod split;
 mod splitter;
 mod unpack;
 
+pub use external::{ExternalLink, SplitLink};
 pub use framing::{Framing, Link, Numbering, dstream, sync};
 pub use id::{FLUSH, Meaning, NULL, ReservedId, TRIGGER};
 pub use join::Joiner;

@@ -89,7 +89,7 @@ pub enum Event {
     Trigger(u8),
     /// One byte of the flush ID, with its value.
     Flush(u8),
-    /// Padding: bytes of the null ID.
+    /// Padding: bytes of the null ID, and bytes of a link that belong to no source.
     Null {
         /// The number of bytes.
         len: u32,

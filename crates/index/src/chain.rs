@@ -252,7 +252,7 @@ fn save(link: &Route) -> Option<Vec<u8>> {
     let mut state = Vec::new();
     match link {
         Route::Frames(splitter) => splitter.save(&mut state).then_some(state),
-        Route::Messages(_) => None,
+        Route::Messages(_) | Route::External(_) => None,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io;
 use std::ops::Range;
 
-use tracewright_base::{Batch, BatchBuffer, BlockStep, Element, Part, Turns};
+use tracewright_base::{Batch, BatchBuffer, BlockStep, Custom, Element, Part, Turns};
 use tracewright_capture::Buffer;
 use tracewright_decode::{Event, Fork, Growth, Listener, Packets, Received, Session, Wants};
 use tracewright_image::{MemorySelectors, Selection};
@@ -442,6 +442,19 @@ impl<L: Listener + Fork> Listener for Windowed<'_, L> {
         self.over = self.window.is_over(&self.position);
     }
 
+    fn custom(&mut self, source: usize, at: u64, custom: Custom, bytes: &[u8]) {
+        if self.over || self.stopped {
+            return;
+        }
+        if self.has(Some(source), at, 0) {
+            self.show(source, Some(&Element::Custom(custom)));
+            self.listener.custom(source, at, custom, bytes);
+            self.relieve(OUTPUT);
+        }
+        self.skip(1, 0, 1);
+        self.over = self.window.is_over(&self.position);
+    }
+
     fn batch(&mut self, batch: &Batch<'_>) {
         for (part, alone) in batch.parts_alone() {
             if self.over || self.stopped {
@@ -449,6 +462,9 @@ impl<L: Listener + Fork> Listener for Windowed<'_, L> {
             }
             match part {
                 Part::Steps(steps) => self.steps(&alone, steps),
+                Part::Element(at, Element::Custom(custom)) => {
+                    self.custom(batch.source, at, custom, batch.content(&custom));
+                }
                 Part::Element(at, element) => self.element(batch.source, at, element),
                 Part::Turns(turns) => self.turns(&alone, &turns),
             }

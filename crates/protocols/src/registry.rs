@@ -8,6 +8,7 @@ use tracewright_base::{
     CoreType, Invalid, Isa, MissingRegister, Register, SyncSearch, Waypoints, Wire,
 };
 
+use tracewright_frames::ExternalLink;
 use tracewright_isa::rv::Extensions;
 
 pub use crate::about::About;
@@ -438,10 +439,11 @@ impl AnyProtocol {
     }
 }
 
-/// The protocols by which captures are decoded: those of the list, and others.
+/// The protocols and the trace links by which captures are decoded: those of the list, and others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Registry {
     others: Vec<AnyProtocol>,
+    links: Vec<ExternalLink>,
 }
 
 impl Registry {
@@ -450,6 +452,23 @@ impl Registry {
     pub fn with(mut self, protocol: AnyProtocol) -> Registry {
         self.others.push(protocol);
         self
+    }
+
+    /// The same with `link`: the bytes of a buffer whose format has its name are split by it.
+    #[must_use]
+    pub fn with_link(mut self, link: ExternalLink) -> Registry {
+        self.links.push(link);
+        self
+    }
+
+    /// The trace links of other crates.
+    pub fn links(&self) -> impl Iterator<Item = &ExternalLink> {
+        self.links.iter()
+    }
+
+    /// The trace link of buffers of this format, compared without case.
+    pub fn link(&self, format: &str) -> Option<&ExternalLink> {
+        self.links().find(|link| link.name().eq_ignore_ascii_case(format))
     }
 
     /// All protocols.

@@ -179,9 +179,10 @@ pub fn read_capture_with(
 #[cfg(feature = "std")]
 pub fn read_capture_by(
     path: &std::path::Path,
-    access: tracewright_capture::Access,
+    mut access: tracewright_capture::Access,
     protocols: &protocols::Registry,
 ) -> Result<Capture, OpenError> {
+    access.formats.extend(protocols.links().map(|link| link.name().to_owned()));
     let mut capture = tracewright_capture::open_with(path, access)?;
     capture.protocols = protocols.clone();
     tracewright_decode::parameters::resolve(&mut capture)?;

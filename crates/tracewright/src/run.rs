@@ -5,7 +5,9 @@ use std::io;
 
 use tracewright_capture::Buffer;
 use tracewright_decode::input::Input;
-use tracewright_decode::{Caches, Fork, Jobs, Listener, Merge, Merging, Session, Tally, parallel};
+use tracewright_decode::{
+    Caches, ErrorLimit, Fork, Jobs, Listener, Merge, Merging, Session, Tally, parallel,
+};
 use tracewright_index::{Index, IndexError, IndexedBuffer, Window, window};
 use tracewright_views::instructions::Parts;
 
@@ -20,6 +22,8 @@ pub struct Selection<'a> {
     pub parts: Option<&'a Parts>,
     /// The threads. A part is decoded on one.
     pub jobs: Jobs,
+    /// Decoding ends after this many errors: see [`ErrorLimit`].
+    pub stop_after: Option<u64>,
 }
 
 /// A buffer that was decoded.
@@ -34,6 +38,8 @@ pub struct Ran<L> {
     pub caches: Caches,
     /// The number of threads, where the system started fewer than were asked for.
     pub refused: Option<usize>,
+    /// The offset of the error after which decoding ended, where there was a limit.
+    pub stopped: Option<u64>,
     /// The damage of the index for which it was not used.
     pub damage: Option<IndexError>,
 }
@@ -52,17 +58,19 @@ pub fn run<L: Listener + Fork + Send>(
     listener: L,
     mut write: impl FnMut(L::Output, u64, &Tally) -> bool,
 ) -> io::Result<Ran<L>> {
-    let mut both = (listener, Merging(Tally::default()));
+    let both = (listener, Merging(Tally::default()));
+    let mut all = ErrorLimit::new(selection.stop_after, both);
     let mut tally = Tally::default();
     let mut take = |(output, counts), at| {
         tally.merge(counts);
         write(output, at, &tally)
     };
-    let Selection { window, index, parts, jobs } = selection;
+    let Selection { window, index, parts, jobs, .. } = selection;
     if window.is_all() {
-        let work = parallel::run(&mut session, input, &mut both, jobs, take)?;
-        let (caches, refused) = (session.into_caches(), work.refused);
-        return Ok(Ran { listener: both.0, tally, caches, refused, damage: None });
+        let work = parallel::run(&mut session, input, &mut all, jobs, take)?;
+        let (caches, refused, stopped) = (session.into_caches(), work.refused, all.ended());
+        let listener = all.listener.0;
+        return Ok(Ran { listener, tally, caches, refused, stopped, damage: None });
     }
     let indexed = index.and_then(|i| i.buffers().iter().find(|own| own.name() == buffer.name));
     let mut begin = |skipped, shown| {
@@ -71,7 +79,8 @@ pub fn run<L: Listener + Fork + Send>(
         }
     };
     let write = &mut |output| take(output, 0);
-    let both = window::run(session, buffer, window, indexed, both, &mut begin, write)?;
+    let all = window::run(session, buffer, window, indexed, all, &mut begin, write)?;
     let damage = indexed.and_then(IndexedBuffer::damage);
-    Ok(Ran { listener: both.0, tally, caches: Caches::default(), refused: None, damage })
+    let (stopped, listener) = (all.ended(), all.listener.0);
+    Ok(Ran { listener, tally, caches: Caches::default(), refused: None, stopped, damage })
 }

@@ -264,7 +264,8 @@ impl Trace {
 
     /// The part of each buffer that is decoded, and the threads.
     pub(crate) fn selection(&self) -> Selection<'_> {
-        Selection { window: self.window.clone(), index: None, parts: None, jobs: self.jobs.clone() }
+        let (window, jobs) = (self.window.clone(), self.jobs.clone());
+        Selection { window, index: None, parts: None, jobs, stop_after: None }
     }
 
     /// As [`session`](Self::session), with the caches of another session of this trace.

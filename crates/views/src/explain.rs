@@ -170,11 +170,10 @@ impl Decoded<'_> {
     pub fn summary(&self) -> String {
         let mut out = String::new();
         let Some(buffer) = self.buffer() else { return out };
-        let framed = self.plan.framing != Framing::Raw;
         let messages = self.plan.messages.is_some();
-        let kind = match (framed, messages) {
-            (_, true) => " of messages",
-            (true, _) => " of frames",
+        let kind = match self.plan.framed() {
+            true if messages => " of messages",
+            true if self.plan.link.is_none() => " of frames",
             _ => "",
         };
         let framing = self.plan.framing_name();
@@ -311,6 +310,10 @@ impl Decoded<'_> {
                 help,
             );
         }
+        if let Some(link) = &self.plan.link {
+            let what = format!("{bad} bytes are undecodable for the trace link {}", link.name());
+            return remark(what, "the bytes are damaged, or the buffer has another format");
+        }
         let (what, help) = match &self.plan.messages {
             None => ("frame", format!("if there are many, the framing is wrong: try another {FRAMING}")),
             Some(_) => (
@@ -394,7 +397,7 @@ impl Decoded<'_> {
             c.packets > 0 && (c.undecodable + c.unsynchronised) * 4 < c.bytes()
         };
         let any = |tally: &Tally| (0..self.sources.len()).any(|n| sane(tally, n));
-        if self.sources.is_empty() || any(self.tally) {
+        if self.plan.link.is_some() || self.sources.is_empty() || any(self.tally) {
             return None;
         }
         let buffer = self.buffer()?;
@@ -422,7 +425,8 @@ impl Decoded<'_> {
     /// Counts the synchronisation packets of a trace port in bytes that are decoded with another
     /// framing.
     fn port_syncs(&self) -> usize {
-        if !matches!(self.plan.framing, Framing::Raw | Framing::Coresight) {
+        let has_other = self.plan.messages.is_some() || self.plan.link.is_some();
+        if has_other || !matches!(self.plan.framing, Framing::Raw | Framing::Coresight) {
             return 0;
         }
         let Some(buffer) = self.buffer() else { return 0 };
@@ -530,5 +534,8 @@ pub fn data_stream(capture: &Capture, plan: &Plan, id: u16, bytes: u64) -> Optio
 
 /// The word for the framing of a plan.
 pub fn plan_framing(plan: &Plan) -> &'static str {
-    if plan.messages.is_some() { plan.framing_name() } else { plan.framing.option() }
+    match plan.messages.is_some() || plan.link.is_some() {
+        true => plan.framing_name(),
+        false => plan.framing.option(),
+    }
 }

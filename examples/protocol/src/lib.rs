@@ -12,6 +12,8 @@
 //! Numbers are little-endian.
 #![forbid(unsafe_code)]
 
+pub mod blocks;
+
 use std::fmt;
 
 use tracewright::base::{

@@ -328,7 +328,9 @@ impl Reader<'_> {
             return Err(at.problem("file", "missing; give the file with the trace data"));
         }
         let format = at.text("format")?.map_or(Format::SourceData, |w| Format::from_word(&w));
-        if let Format::Other(word) = &format {
+        if let Format::Other(word) = &format
+            && !self.files.access().knows_format(word)
+        {
             let what = format!(
                 "unknown format `{word}`; expected source_data, coresight, dstream_coresight or \
                  encapsulated"

@@ -98,7 +98,9 @@ fn buffer(reader: &mut Reader, doc: &Doc<'_>, id: &str) -> Option<(Origin, Vec<B
     let format = match given("format") {
         Some((word, at)) => {
             let format = Format::from_word(word);
-            if let Format::Other(word) = &format {
+            if let Format::Other(word) = &format
+                && !reader.files.access().knows_format(word)
+            {
                 reader.note(at, Problem::UnknownFormat(word.clone()));
             }
             format

@@ -1,6 +1,6 @@
 //! Options of the verbs that read captures.
 
-use std::num::{NonZeroU32, NonZeroUsize};
+use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::ops::Range;
 use std::path::PathBuf;
 
@@ -31,7 +31,25 @@ pub struct OutputArgs {
     #[arg(long)]
     pub stats: bool,
     #[command(flatten)]
+    pub errors: ErrorArgs,
+    #[command(flatten)]
     pub outcome: OutcomeArgs,
+}
+
+/// What ends decoding.
+#[derive(Debug, Args)]
+pub struct ErrorArgs {
+    /// Stop decoding a buffer after N errors: undecodable bytes, and packets that contradict one
+    /// another or the program. The exit code is then 1.
+    #[arg(long, value_name = "N")]
+    pub stop_after: Option<NonZeroU64>,
+}
+
+impl ErrorArgs {
+    /// The number of errors.
+    pub fn most(&self) -> Option<u64> {
+        self.stop_after.map(NonZeroU64::get)
+    }
 }
 
 #[derive(Debug, Args)]
@@ -104,6 +122,7 @@ Examples:
   tracewright decode CAPTURE --function main --lines  what happens in a function, with source lines
   tracewright decode CAPTURE --only exception,gap     some kinds
   tracewright decode CAPTURE --offset 4096..8192      a part of the buffer
+  tracewright decode CAPTURE --stop-after 1           up to the first error
   tracewright decode CAPTURE --packets --format opencsd  as trc_pkt_lister -decode
   tracewright decode trace.bin --protocol ETM3 --core Cortex-M3 --config ETMCR=0 --image a.elf")]
 pub struct DecodeArgs {
@@ -154,6 +173,8 @@ pub struct InstructionsOutput {
     /// Output format.
     #[arg(long, value_enum, default_value_t = InstructionFormat::Text)]
     pub format: InstructionFormat,
+    #[command(flatten)]
+    pub errors: ErrorArgs,
     #[command(flatten)]
     pub outcome: OutcomeArgs,
 }

@@ -81,6 +81,8 @@ pub struct Problems {
     pub flawed: bool,
     /// The number of times that trace was lost.
     pub losses: u64,
+    /// Decoding ended because of errors.
+    pub stopped: bool,
     /// There are instructions, exceptions, software writes or data accesses, or only a part of the
     /// trace was looked at.
     pub active: bool,
@@ -90,20 +92,21 @@ impl Problems {
     /// What was wrong with the trace of a buffer.
     pub fn of(tally: &Tally) -> Problems {
         let active = tally.sources.iter().any(Counts::has_activity);
-        Problems { flawed: tally.flawed(), losses: tally.losses(), active }
+        Problems { flawed: tally.flawed(), losses: tally.losses(), stopped: false, active }
     }
 
     /// What was wrong before anything is decoded, of a `part` of the trace or all of it.
     pub fn of_capture(input: &Input, part: bool) -> Problems {
         // What a part of the trace lacks is in the trace.
         let losses = if part { 0 } else { input.capture().losses(&input.buffers) };
-        Problems { flawed: false, losses, active: part }
+        Problems { flawed: false, losses, stopped: false, active: part }
     }
 
     /// Adds what was wrong with another part of the trace.
     pub fn add(&mut self, other: Problems) {
         self.flawed |= other.flawed;
         self.losses = self.losses.saturating_add(other.losses);
+        self.stopped |= other.stopped;
         self.active |= other.active;
     }
 
@@ -117,13 +120,14 @@ impl Problems {
         !self.fail(strict) && traced && self.active
     }
 
-    /// Whether the command fails, if problems are failures. A note states the losses, which the
+    /// Whether the command fails: where decoding ended because of errors, and for any problem if
+    /// problems are failures. A note states the losses, which the
     /// summary of a buffer may not show.
     pub fn fail(&self, strict: bool) -> bool {
         if strict && self.losses > 0 {
             message::line(&format!("note: losses of trace: {}", self.losses));
         }
-        strict && (self.flawed || self.losses > 0)
+        self.stopped || strict && (self.flawed || self.losses > 0)
     }
 }
 
@@ -197,6 +201,7 @@ where
         message::threads(jobs.count, threads);
     }
     let mut problems = printer.finish()?;
+    problems.stopped = runs.report_stops();
     problems.flawed |= unordered;
     Ok(problems)
 }
@@ -206,10 +211,7 @@ struct Printer<'a> {
     input: &'a Input,
     output: &'a mut Output,
     listed: &'a Listed<'a>,
-    /// The summaries are those of a part of the trace.
-    part: bool,
-    /// No summary is printed.
-    quiet: bool,
+    runs: &'a Runs<'a>,
     /// The lines of entries that may still be printed; all for `None`.
     left: Option<u64>,
     /// The heading of each buffer is printed.
@@ -225,13 +227,12 @@ impl<'a> Printer<'a> {
         input: &'a Input,
         output: &'a mut Output,
         listed: &'a Listed<'a>,
-        runs: &Runs<'_>,
+        runs: &'a Runs<'a>,
     ) -> Self {
-        let Runs { part, quiet, .. } = *runs;
         let headed = vec![false; input.buffers.len()];
-        let (left, any, problems) = (listed.limit, false, Problems::of_capture(input, part));
+        let (left, any, problems) = (listed.limit, false, Problems::of_capture(input, runs.part));
         let done = Ok(());
-        Printer { input, output, listed, part, quiet, left, headed, any, problems, done }
+        Printer { input, output, listed, runs, left, headed, any, problems, done }
     }
 
     /// Prints a part of buffer `n`. Returns whether more is needed.
@@ -269,19 +270,15 @@ impl<'a> Printer<'a> {
         self.output.put(end.as_bytes());
         self.output.failed()?;
         self.problems.add(Problems::of(&tally));
-        if self.quiet || self.output.closed() {
+        if self.runs.quiet || self.output.closed() {
             return Ok(());
         }
         let Listed { summary, ends_with_summary, .. } = *self.listed;
         let job = self.input.job(self.input.buffers[n]);
+        // What follows an end because of errors explains nothing.
+        let part = self.runs.part || self.runs.is_stopped(&job.buffer.name);
         let output = summary.then_some(&mut *self.output);
-        if report::found(
-            &job.decoded(&tally),
-            stats.as_ref(),
-            output,
-            self.part,
-            ends_with_summary,
-        )? {
+        if report::found(&job.decoded(&tally), stats.as_ref(), output, part, ends_with_summary)? {
             self.input.contradicted.store(true, Ordering::Relaxed);
         }
         Ok(())

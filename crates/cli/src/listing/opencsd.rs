@@ -22,6 +22,7 @@ use crate::run::RunOptions;
 pub fn selected(
     input: &Input,
     args: Option<&WindowArgs>,
+    stop_after: Option<u64>,
     committed: bool,
 ) -> Result<Option<Selected>, Fail> {
     let Some(args) = args else { return Ok(None) };
@@ -33,7 +34,16 @@ pub fn selected(
     if let Some(numbers) = &args.instruction {
         return Err(Fail::option("--instruction", &format!("{}..", numbers.start), why));
     }
-    Selected::whole(input, Some(args), committed)
+    let selected = Selected::whole(input, Some(args), committed)?;
+    match stop_after {
+        Some(errors) if selected.is_some() => Err(Fail::option(
+            "--stop-after",
+            &errors.to_string(),
+            "with --format opencsd, errors are counted from the beginning of the trace, not in a \
+             part of it",
+        )),
+        _ => Ok(selected),
+    }
 }
 
 /// A buffer that is listed.

@@ -20,7 +20,7 @@ use crate::input::{Input, Job};
 use crate::listing;
 use crate::message;
 use crate::output::Output;
-use crate::run::{self, RunOptions};
+use crate::run::{self, RunOptions, Stop};
 use crate::stacks;
 use crate::verbs::functions as table;
 use crate::verbs::report;
@@ -106,6 +106,7 @@ pub fn run(args: &DemoArgs) -> Result<bool, Fail> {
         refused,
         selected: None,
         parts: None,
+        stop: Stop::default(),
     };
     output.print(CALLS)?;
     calls(&job, &options, &mut output)?;

@@ -34,7 +34,8 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
         output.json(&json::head("instructions"))?;
     }
     let colour = output.colour();
-    let runs = Runs::new(input.buffers.len(), args.how.committed, selected.as_ref());
+    let runs = Runs::new(input.buffers.len(), args.how.committed, selected.as_ref())
+        .stop_after(args.output.errors.most());
     // Counts of instructions, and of software writes and data accesses.
     let (instructions, data) = (AtomicU64::new(0), AtomicU64::new(0));
     let by_time = match format {

@@ -49,6 +49,7 @@ mod samples;
 mod select;
 mod shared;
 mod sinks;
+mod stop_after;
 mod sweep;
 mod threads;
 mod timing;

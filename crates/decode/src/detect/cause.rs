@@ -92,7 +92,8 @@ impl Cause {
         if let Some(cause) = ntrace(capture, plan, &counts, &buffer.head(LONG)) {
             return Some(cause);
         }
-        if plan.messages.is_some() {
+        // Detection knows frames.
+        if plan.messages.is_some() || plan.link.is_some() {
             return None;
         }
         let stray: u64 = tally.unknown_ids.values().sum();

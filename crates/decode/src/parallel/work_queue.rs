@@ -291,8 +291,7 @@ mod tests {
     fn waiting_output_is_bounded() {
         const CHUNKS: u64 = 120;
         let capture = Capture::default();
-        let (sources, skipped, messages) = Default::default();
-        let plan = Plan { buffer: 0, framing: Framing::Raw, sources, skipped, messages };
+        let plan = Plan::with_sources(0, Framing::Raw, Vec::new());
         let memory = Memory::new(&capture);
         let session = Session::new(&capture, &plan, &memory, &Options::default()).unwrap();
         // The threads share the checkpoint, not the block cache.

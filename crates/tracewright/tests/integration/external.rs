@@ -11,7 +11,7 @@ use tracewright::protocols::registry::AnyProtocol;
 use tracewright::{Capture, Element, Files, Trace};
 
 #[path = "../../../../examples/protocol/src/lib.rs"]
-mod branch_messages;
+pub mod branch_messages;
 
 use branch_messages::{BranchMessages, Config, Message};
 

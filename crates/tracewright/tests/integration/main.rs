@@ -16,6 +16,7 @@ mod files;
 mod generated;
 mod listed_ranges;
 mod listeners;
+mod own_link;
 mod perf;
 mod perf_processes;
 mod perf_riscv;

@@ -20,7 +20,7 @@ use crate::listing;
 use crate::message;
 use crate::output::Output;
 use crate::report;
-use crate::run::RunOptions;
+use crate::run::{RunOptions, Stop};
 
 /// A buffer of at most this many bytes is read into memory, so that reading it is not timed. A
 /// larger one is read again in each pass.
@@ -101,6 +101,7 @@ fn measure<'a>(job: &'a Job<'_>, args: &BenchArgs) -> Result<Found<'a>, Fail> {
         refused,
         selected: None,
         parts: None,
+        stop: Stop::default(),
     };
     let mut seen = <(Tally, (Checksum, RangeChecksum))>::default();
     let counting = (Merging(Default::default()), listing::Nothing);
