@@ -89,6 +89,12 @@ impl Counts {
         self.packet_bytes + self.unsynchronised + self.undecodable
     }
 
+    /// Whether more than a quarter of the bytes come before the synchronisation from which decoding
+    /// starts.
+    pub const fn is_synchronised_late(&self) -> bool {
+        self.packets > 0 && self.unsynchronised.saturating_mul(4) > self.bytes()
+    }
+
     /// Whether there is any instruction, exception, software write or data access.
     pub const fn has_activity(&self) -> bool {
         let writes = self.software_writes + self.dwt_events;

@@ -45,7 +45,7 @@ impl Decoded<'_> {
         if let Some((at, fault)) = c.first_undecodable.filter(|_| !reframe) {
             remarks.push(undecodable(name, c.undecodable - c.truncated, at, fault));
         }
-        if c.unsynchronised * 4 > c.bytes() && !reframe {
+        if c.is_synchronised_late() && !reframe {
             remarks.push(unsynchronised(source, c));
         }
         if (c.unsynchronised + c.undecodable) * 4 > c.bytes() && !reframe {

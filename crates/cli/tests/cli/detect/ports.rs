@@ -111,3 +111,32 @@ fn a_short_buffer_has_a_cause() {
     // The trace IDs of frames that are none mean nothing.
     assert!(!output.out.contains("\n  2. "), "{}", output.out);
 }
+
+/// A recording of a trace port that is described as frames: where decoding happens to find frames,
+/// but starts late, the framing is named, too.
+#[test]
+fn frames_that_start_late_have_a_cause() {
+    let Some(path) = shared("findings/repro/arm/link-trigger") else { return };
+    let folder = Folder::new("detect-late-frames");
+    let copy = folder.path("port");
+    fs::create_dir(&copy).unwrap();
+    for entry in fs::read_dir(&path).unwrap() {
+        let from = entry.unwrap().path();
+        fs::copy(&from, copy.join(from.file_name().unwrap())).unwrap();
+    }
+    let frames = fs::read(path.join("trace.bin")).unwrap();
+    for every in [1, 2, 4, 8, 16, 32] {
+        let mut port = Vec::new();
+        for (n, frame) in frames.chunks(16).enumerate() {
+            if n % every == 0 {
+                port.extend(sync::FULL);
+            }
+            port.extend(frame);
+        }
+        fs::write(copy.join("trace.bin"), port).unwrap();
+        let output = tracewright(&args("decode", &[&copy]));
+        let cause = "note: the framing is not coresight but tpiu: ";
+        assert!(output.err.contains(cause), "each {every}: {}", output.err);
+        assert!(output.err.contains("help: run: "), "each {every}: {}", output.err);
+    }
+}
