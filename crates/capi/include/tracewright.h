@@ -649,6 +649,8 @@ typedef struct tw_error {
 // A trace protocol of the client. Its functions may be called by several threads at once. They
 // must depend on their arguments only: the state of a decoder is `state_size` bytes, at first 0,
 // which the library copies and compares. What the structure points to is copied.
+// After undecodable bytes the state is 0 again, and decoding goes on where `sync` finds a start.
+// In frames, the register `TRACEID` of the device has its trace ID.
 typedef struct tw_protocol {
   // Size of the structure in bytes.
   uint32_t size;
@@ -662,7 +664,8 @@ typedef struct tw_protocol {
   size_t kind_count;
   // The first argument of each function.
   void *user;
-  // Where in the bytes a decoder may start; a negative number where nowhere.
+  // Where in the bytes a decoder may start; a negative number where nowhere. The last
+  // `TW_PACKET_MAX - 1` of them are searched again with those that follow.
   int64_t (*sync)(void *user, const uint8_t *bytes, size_t length);
   // The length of the packet at the first byte, at most `TW_PACKET_MAX`; 0 where it continues
   // after the bytes; a negative number where that many bytes are undecodable.
@@ -1334,7 +1337,8 @@ tw_status tw_push_flush(struct tw_push *push, struct tw_error *error);
 // The data end. Returns as `tw_push_data`; after `TW_WAIT`, `tw_push_flush` continues.
 tw_status tw_push_end(struct tw_push *push, struct tw_error *error);
 
-// Drops all state and all elements that wait: data at `offset` follow.
+// Drops all state, all elements that wait and what was reported, whose numbers count from 0 again:
+// data at `offset` follow. After `TW_STOPPED`, too.
 tw_status tw_push_reset(struct tw_push *push, uint64_t offset, struct tw_error *error);
 
 // The program has changed: memory that was read is forgotten, and read again for the data that
@@ -1349,8 +1353,8 @@ tw_status tw_push_last_report(struct tw_push *push,
                               const char **text,
                               struct tw_error *error);
 
-// The number of errors, warnings or other reports so far: those of the severity `severity`,
-// `TW_SEVERITY_*`, also where no function receives them.
+// The number of errors, warnings or other reports since the last reset: those of the severity
+// `severity`, `TW_SEVERITY_*`, also where no function receives them.
 tw_status tw_push_report_count(struct tw_push *push,
                                uint32_t severity,
                                uint64_t *count,

@@ -32,6 +32,8 @@ pub struct TwEmit(());
 /// A trace protocol of the client. Its functions may be called by several threads at once. They
 /// must depend on their arguments only: the state of a decoder is `state_size` bytes, at first 0,
 /// which the library copies and compares. What the structure points to is copied.
+/// After undecodable bytes the state is 0 again, and decoding goes on where `sync` finds a start.
+/// In frames, the register `TRACEID` of the device has its trace ID.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct TwProtocol {
@@ -47,7 +49,8 @@ pub struct TwProtocol {
     pub kind_count: usize,
     /// The first argument of each function.
     pub user: *mut c_void,
-    /// Where in the bytes a decoder may start; a negative number where nowhere.
+    /// Where in the bytes a decoder may start; a negative number where nowhere. The last
+    /// `TW_PACKET_MAX - 1` of them are searched again with those that follow.
     pub sync:
         Option<unsafe extern "C" fn(user: *mut c_void, bytes: *const u8, length: usize) -> i64>,
     /// The length of the packet at the first byte, at most `TW_PACKET_MAX`; 0 where it continues

@@ -490,7 +490,8 @@ pub unsafe extern "C" fn tw_push_end(push: *mut TwPush, error: *mut TwError) -> 
     }
 }
 
-/// Drops all state and all elements that wait: data at `offset` follow.
+/// Drops all state, all elements that wait and what was reported, whose numbers count from 0 again:
+/// data at `offset` follow. After `TW_STOPPED`, too.
 #[no_mangle]
 pub unsafe extern "C" fn tw_push_reset(
     push: *mut TwPush,
@@ -503,6 +504,7 @@ pub unsafe extern "C" fn tw_push_reset(
             let mut own = used::<Pushing>(push)?;
             own.push.reset(offset);
             own.last.clear();
+            own.counts = [0; 3];
             Ok(TW_OK)
         })
     }
@@ -547,8 +549,8 @@ pub unsafe extern "C" fn tw_push_last_report(
     }
 }
 
-/// The number of errors, warnings or other reports so far: those of the severity `severity`,
-/// `TW_SEVERITY_*`, also where no function receives them.
+/// The number of errors, warnings or other reports since the last reset: those of the severity
+/// `severity`, `TW_SEVERITY_*`, also where no function receives them.
 #[no_mangle]
 pub unsafe extern "C" fn tw_push_report_count(
     push: *mut TwPush,

@@ -30,6 +30,12 @@ pub fn of_case(
     step: usize,
     chunk: usize,
 ) -> Result<Work, String> {
+    let (capture, plan, options) = planned(case, buffer, framing);
+    same(&capture, &plan, &options, step, chunk)
+}
+
+/// A case, whose bytes, or formatter frames with them, are the `buffer`, as a capture.
+pub fn planned(case: &Case, buffer: &[u8], framing: Framing) -> (Capture, Plan, Options) {
     let memory = case.image.regions().iter();
     let memory = memory.map(|r| Dump::new(r.name(), r.start(), r.run(r.start()).to_vec()));
     let (name, config) = ("case".to_owned(), case.config.clone());
@@ -46,7 +52,7 @@ pub fn of_case(
     let sources = vec![Planned::new(0, name, FRAMED_ID.into(), config)];
     let plan = Plan::with_sources(0, framing, sources);
     let options = Options { max_expansion: case.max_expansion, ..Options::default() };
-    same(&capture, &plan, &options, step, chunk)
+    (capture, plan, options)
 }
 
 /// The bytes of output that are passed on at once: in parts of a segment, and whole segments.

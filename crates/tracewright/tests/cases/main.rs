@@ -3,6 +3,7 @@
 
 mod case;
 mod chunks;
+mod pushed;
 mod steps;
 mod ways;
 

@@ -161,8 +161,7 @@ fn threads_and_indexes_have_the_link() {
 
     assert_eq!(one.index().unwrap(), three.index().unwrap());
     let index = Index::read(one.index().unwrap().into()).unwrap();
-    for query in ["count any", "count range", "last exception", "all software-write", "nth 777 any"]
-    {
+    for query in ["count any", "count context", "last exception", "count write", "nth 777 any"] {
         let (without, with) =
             (one.find(query, None).unwrap(), one.find(query, Some(&index)).unwrap());
         assert_eq!(format!("{without:?}"), format!("{with:?}"), "{query}");
