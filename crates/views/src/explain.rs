@@ -14,7 +14,7 @@ use tracewright_capture::{Buffer, Capture, Format, Kind};
 use tracewright_decode::detect::cause::Cause;
 use tracewright_decode::detect::fill::filled_from;
 use tracewright_decode::detect::may_be_frames;
-use tracewright_decode::{Counts, Memory, Options, Plan, Session, Skipped, Tally, Why};
+use tracewright_decode::{Memory, Options, Plan, Session, Skipped, Tally, Why};
 use tracewright_frames::{FRAME, Framing, Link, Numbering, Splitter, sync};
 
 use crate::link::{Ids, largest};
@@ -91,7 +91,7 @@ impl Decoded<'_> {
         let silent = counts().any(|c| !c.has_activity() && c.bytes() > 0);
         let zero = counts().any(|c| c.zero_timestamps > 0) && self.capture.kind == Kind::Perf;
         // A buffer that was overwritten begins so, and so do bytes that are read in a wrong way.
-        let late = counts().any(Counts::is_synchronised_late);
+        let late = counts().any(|c| c.is_synchronised_late());
         silent || zero || late || !counts().any(|c| c.has_activity()) || self.has_problems()
     }
 
