@@ -2,6 +2,7 @@
 
 use super::event::{Event, Resource};
 use super::port_mode::PortMode;
+use super::program::Size;
 use super::settings::{
     AccessKind, Comparator, DataMatch, Modes, Selection, Settings, name, number, port_width,
 };
@@ -352,7 +353,7 @@ fn place(settings: &Settings, n: u8) -> String {
         "{} {:#x}{}",
         access(comparator, false),
         comparator.address,
-        qualifiers(settings, comparator)
+        qualifiers(settings, comparator, value_of_size(settings, comparator))
     )
 }
 
@@ -366,7 +367,9 @@ fn range(settings: &Settings, n: u8) -> String {
         true => "0x100000000".into(),
         false => format!("{:#x}", high.address),
     };
-    format!("{} {:#x}..{end}{}", access(low, true), low.address, qualifiers(settings, low))
+    // A range has several addresses, of several bytes of the data bus.
+    let qualifiers = qualifiers(settings, low, low.data);
+    format!("{} {:#x}..{end}{qualifiers}", access(low, true), low.address)
 }
 
 fn access(comparator: Comparator, range: bool) -> String {
@@ -392,11 +395,22 @@ fn access(comparator: Comparator, range: bool) -> String {
     }
 }
 
-fn qualifiers(settings: &Settings, comparator: Comparator) -> String {
+/// The value and the mask that a single address comparator compares: of its size where ETMDCVR and
+/// ETMDCMR have the form for that size, otherwise as they are.
+fn value_of_size(settings: &Settings, comparator: Comparator) -> Option<(u32, u32)> {
+    let (register, mask) = comparator.data?;
+    let version = settings.unit.version;
+    let of_size = Size::of(comparator.kind)
+        .and_then(|size| size.of_registers(register, mask, comparator.address, version));
+    of_size.or(comparator.data)
+}
+
+/// What qualifies an address. `data` is the value that is compared, and its mask.
+fn qualifiers(settings: &Settings, comparator: Comparator, data: Option<(u32, u32)>) -> String {
     let version = settings.unit.version;
     let mut out = String::new();
     let kind = comparator.kind;
-    if let Some((value, mask)) = comparator.data.filter(|_| kind.is_data()) {
+    if let Some((value, mask)) = data.filter(|_| kind.is_data()) {
         let mask = if mask == 0 { String::new() } else { format!(" but bits {mask:#x}") };
         match kind.data() {
             DataMatch::Equal => out += &format!(" of value {value:#x}{mask}"),
@@ -449,59 +463,5 @@ fn context(settings: &Settings, n: u8) -> String {
             0 => format!("context {value:#x}"),
             mask => format!("context {value:#x} but bits {mask:#x}"),
         },
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::etm::Etm;
-    use crate::values::Values;
-
-    fn explained(values: &[(&str, u64)]) -> String {
-        let base = [("ETMCR", 0xc), ("ETMTEEVR", 0x6f), ("ETMTECR1", 1 << 24), ("ETMTECR2", 0)];
-        let values: Values = base.into_iter().chain(values.iter().copied()).collect();
-        sentences(&Etm::named("ETMv3.4").unwrap().settings(&values)).join("\n")
-    }
-
-    /// Table 3-19: the regions in which FIFOFULL can be asserted.
-    #[test]
-    fn regions_of_fifofull() {
-        let range = [
-            ("ETMCR", 0x8c),
-            ("ETMFFLR", 20),
-            ("ETMACVR1", 0x8000),
-            ("ETMACTR1", 0x19),
-            ("ETMACVR2", 0x9000),
-            ("ETMACTR2", 0x19),
-        ];
-        let waits = "The processor waits while less than 20 bytes of the FIFO are free";
-        for (region, want) in [
-            (Some(1 << 24), format!("{waits}.")),
-            (Some(1 << 24 | 1), format!("{waits}, other than at execution of 0x8000..0x9000.")),
-            (Some(1), format!("{waits}, at execution of 0x8000..0x9000.")),
-            (Some(0), "The processor does not wait for the FIFO: ETMFFRR selects no".to_owned()),
-            (None, format!("{waits}, where ETMFFRR selects, which is not known.")),
-        ] {
-            let mut values = range.to_vec();
-            values.extend(region.map(|region| ("ETMFFRR", region)));
-            let text = explained(&values);
-            assert!(text.contains(&want), "{region:?}: {text}");
-        }
-    }
-
-    /// Registers that are not known select what is not known.
-    #[test]
-    fn unknown_selections() {
-        let text = explained(&[("ETMVDEVR", 0x6f), ("ETMVDCR2", 0), ("ETMVDCR3", 0)]);
-        assert!(text.contains("traced instructions: where ETMVDCR1 selects, which is"), "{text}");
-        let text = explained(&[]);
-        let want = "where ETMVDCR1 and ETMVDCR2 and ETMVDCR3 select, which are not known, while \
-                    the event of ETMVDEVR, which is not known.";
-        assert!(text.contains(want), "{text}");
-        let unit = Etm::named("ETMv3.4").unwrap();
-        let values = [("ETMTECR1", 0), ("ETMTEEVR", 0x6f)].into_iter().collect();
-        let text = sentences(&unit.settings(&values)).join("\n");
-        assert!(text.contains("Traces instructions where ETMTECR2 selects, which is"), "{text}");
     }
 }

@@ -14,7 +14,7 @@ use tracewright_base::remedy::{
 };
 
 use self::allocate::Comparators;
-use self::size::Size;
+pub(super) use self::size::Size;
 use super::event::{Event, Function, Resource};
 use super::resources::{DataTracing, Resources};
 use super::settings::{Settings, name, number};

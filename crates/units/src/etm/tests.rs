@@ -3,6 +3,7 @@
 mod behaviour;
 mod bus;
 mod comparators;
+mod explain;
 mod filters;
 mod lint;
 mod parallel;

@@ -180,8 +180,6 @@ fn profiling() {
     }
 }
 
-/// 0.026, 7.1: data are sent in full or as differences to the last value of the same size, whatever
-/// the direction. Later versions have the exclusive or too.
 /// 0.026, Table 3.2: tail calls, and jumps with link through a link register, are calls. Later
 /// versions have types of their own for them.
 #[test]
@@ -206,6 +204,8 @@ fn tail_calls_of_the_draft() {
     }
 }
 
+/// 0.026, 7.1: data are sent in full or as differences to the last value of the same size, whatever
+/// the direction. Later versions have the exclusive or too.
 #[test]
 fn data_of_the_draft() {
     let access = |direction, address, value| Access::new(direction, 4, 0).at(address).of(value);

@@ -186,4 +186,29 @@ mod tests {
         assert_eq!(Registers(&circular).limit() >> 1 & 3, 3);
         assert_eq!(Registers(&BASE).limit(), 0x8001_0000 | 3 << 3 | 1);
     }
+
+    /// Arm ARM K10.5.11: TRBSR_EL1.TRG is set where TRBTRG_EL1 counts from the start. The comment
+    /// of the write agrees with the value.
+    #[test]
+    fn purpose_of_the_status() {
+        use crate::program::Action;
+        for (watermark, status, purpose) in [
+            (None, 0, "no stop, no wrap, no event"),
+            (Some(Watermark::Wrap(0x1000)), 0, "no stop, no wrap, no event"),
+            (
+                Some(Watermark::Trigger(0x1000)),
+                0x0020_0000,
+                "TRG: the trigger counter counts from the start; no stop, no wrap, no event",
+            ),
+        ] {
+            let steps = start(&Sink::Trbe(Buffer { watermark, ..BASE }));
+            let written = steps.iter().find_map(|step| match &step.action {
+                Action::Write { register, value } if register.name == "TRBSR_EL1" => {
+                    Some((*value, step.why.as_str()))
+                }
+                _ => None,
+            });
+            assert_eq!(written, Some((status, purpose)));
+        }
+    }
 }

@@ -148,14 +148,17 @@ fn trigger(program: &Settings) -> Option<Option<Condition>> {
                 _ => return None,
             };
             let compares = comparator.kind.0 & EQUAL != 0;
-            let value = |(register, _)| {
-                Size::at(comparator.address).value(
-                    register,
-                    comparator.address,
-                    program.unit.version,
-                )
+            let value = match comparator.data.filter(|_| compares) {
+                None => None,
+                Some((register, mask)) => {
+                    let version = program.unit.version;
+                    let size = Size::of(comparator.kind)?;
+                    let compared = size.of_registers(register, mask, comparator.address, version);
+                    // A request has no mask.
+                    Some(compared.filter(|(_, mask)| *mask == 0)?.0)
+                }
             };
-            (on, comparator.data.filter(|_| compares).map(value))
+            (on, value)
         }
         _ => return None,
     };
