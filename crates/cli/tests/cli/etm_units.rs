@@ -292,3 +292,71 @@ fn the_named_core_has_its_own_trace_unit() {
         assert_eq!(notes.contains("tracewright: note:"), !assumed.is_empty(), "{notes}");
     }
 }
+
+/// A NOP is at each of the five addresses from 0x1000 on. The line of a trigger is behind that of
+/// the instruction at which it occurs: inside the log, and at its end.
+#[test]
+fn triggers_are_listed_behind_their_instructions() {
+    let folder = Folder::new("etm-units-triggers");
+    let path = |name: &str| folder.path(name).display().to_string();
+    fs::write(path("program.bin"), 0xe320_f000u32.to_le_bytes().repeat(5)).unwrap();
+    let addresses = [0x1000, 0x1004, 0x1008, 0x100c, 0x1010];
+    let steps: String = addresses.iter().map(|address| format!("{address:x},A32\n")).collect();
+    fs::write(path("log.csv"), format!("address,isa\n{steps}")).unwrap();
+    let log = format!("--log {} --image {}@0x1000", path("log.csv"), path("program.bin"));
+    // Address comparator 1 compares executed A32 instructions.
+    let unit = "ETMv3.4 ETMCR=0 ETMTEEVR=0x6f ETMTECR1=0x1000000 ETMTECR2=0 ETMTRIGGER=0 \
+                ETMACTR1=0x19";
+    for triggered in addresses {
+        let filter = format!("unit filter {unit} ETMACVR1={triggered:#x} {log}");
+        let want = addresses.iter().flat_map(|address| {
+            let trigger = (*address == triggered).then(|| "trigger".to_owned());
+            [Some(format!("{address:#x}")), trigger].into_iter().flatten()
+        });
+        let want: Vec<_> = want.collect();
+        let output = run(&filter);
+        let listed = output.out.lines().filter_map(|line| match line {
+            "trigger" => Some(line.to_owned()),
+            _ => Some(format!("0x{}", line.strip_prefix("0x0000")?.split(' ').next()?)),
+        });
+        let listed: Vec<_> = listed.collect();
+        assert_eq!(listed, want, "{}{}", output.out, output.err);
+        let lines = json(&run(&format!("{filter} --format json")).out);
+        let listed = lines.iter().filter_map(|line| match line["type"].as_str()? {
+            "trigger" => Some("trigger".to_owned()),
+            "verdict" => Some(line["address"].as_str()?.to_owned()),
+            _ => None,
+        });
+        assert_eq!(listed.collect::<Vec<_>>(), want, "{lines:?}");
+    }
+}
+
+/// The identification register by its number, as an argument and in a file.
+#[test]
+fn registers_by_their_numbers() {
+    let folder = Folder::new("etm-units-numbers");
+    let file = folder.path("registers.txt");
+    for text in ["#121=0x4100f240", "ETMIDR(0x079)=0x4100f240", "0x1e4=0x4100f240"] {
+        fs::write(&file, format!("{text}\n")).unwrap();
+        for output in
+            [run(&format!("unit explain {text}")), tracewright(&args("unit explain", &[&file]))]
+        {
+            assert_eq!(output.code, Some(0), "{text}: {}", output.err);
+            assert!(output.out.starts_with("ETMv3.4\n"), "{text}: {}", output.out);
+            assert!(output.out.contains("\nETMIDR (0x1e4) = 0x4100f240: "), "{}", output.out);
+        }
+    }
+}
+
+/// The value of a byte, which the register has four times.
+#[test]
+fn values_of_bytes() {
+    let folder = Folder::new("etm-units-bytes");
+    let file = folder.path("registers.ini");
+    let output = run("unit program ETMv3.4 --trigger write:0x2001=0xab --for snapshot");
+    fs::write(&file, &output.out).unwrap();
+    let output = tracewright(&args("unit explain ETMv3.4", &[&file]));
+    assert!(output.out.contains("ETMDCVR8 (0x0f8) = 0xabababab: "), "{}", output.out);
+    let want = "  The trigger occurs at the first byte store to 0x2001 of value 0xab.\n";
+    assert!(output.out.contains(want), "{}", output.out);
+}
