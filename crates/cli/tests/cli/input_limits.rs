@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::common::{Folder, Output, args};
+use crate::hostile_programs::{many_sections, overlapping_functions, shared_segments};
 
 /// How a row of the page is tested.
 enum Test {
@@ -126,7 +127,15 @@ const ROWS: &[(&str, &[Test])] = &[
         Named(SPACES, "fn images_of_too_many_regions_have_no_memory"), Named(SPACES, "fn images_after_too_many_changes_have_no_memory")]),
     ("images of address spaces that are in memory", &[Named(SPACES, "fn images_are_made_again")]),
     ("a source file, a line of it that is shown", &[Named(COVERAGE, "fn large_source_files_and_lines_are_not_shown")]),
-    ("code in which branches that were not executed are searched", &[Named(EXPECTED, "report-hang")]),
+    ("code in which branches that were not executed are searched; that of overlapping functions counts once", &[
+        Named(EXPECTED, "report-hang"),
+        // 74,098 branches, in a file of 148,195 bytes.
+        Input { make: shared_segments, words: "coverage", code: 0, text: " 1/148196 " },
+        // 65,536 branches.
+        Input { make: overlapping_functions, words: "coverage", code: 0, text: " 1/131072 " },
+        Input { make: overlapping_functions, words: "report", code: 0, text: "trace report</title>" }]),
+    ("sections of a program file, and functions in them", &[
+        Input { make: many_sections, words: "functions", code: 0, text: "1  100.0  f\n" }]),
     ("tables of calls with unwind targets", &[
         Named("symbols/src/unwind.rs", "fn shared_tables_are_bounded")]),
     ("a file of trace data, an execution log", &[Named(MEMORY, "fn large_buffers_are_not_read_as_a_whole")]),

@@ -18,6 +18,7 @@ mod first_paint;
 mod frames;
 mod help;
 mod hostile;
+mod hostile_programs;
 mod images;
 mod index;
 mod input_limits;
