@@ -78,21 +78,34 @@ impl Source {
         matches!(self.program, Program::Spaces(_)) || !self.image.symbols().is_empty()
     }
 
-    /// Appends ` <main+0x14>`, where a symbol contains `address`.
+    /// Whether texts of addresses may have names or source lines.
+    pub fn describes_addresses(&self) -> bool {
+        self.has_symbols() || self.lines.is_some()
+    }
+
+    /// Appends ` <main+0x14>`, where a symbol contains `address`; where lines are shown,
+    /// ` <main+0x14 main.c:12>`, or ` <main.c:12>` where no symbol contains it.
     #[inline]
     pub fn symbol(&self, address: u64, out: &mut String) {
-        if !self.has_symbols() {
+        if !self.describes_addresses() {
             return;
         }
-        if let Some(symbol) = self.program.symbol(&self.image, address) {
-            out.push_str(" <");
-            name(&symbol, address, out);
-            if let Some(line) = self.line(address) {
-                out.push(' ');
-                out.push_str(&line);
-            }
-            out.push('>');
+        let symbol = self.program.symbol(&self.image, address);
+        let line = self.line(address);
+        if symbol.is_none() && line.is_none() {
+            return;
         }
+        out.push_str(" <");
+        if let Some(symbol) = &symbol {
+            name(symbol, address, out);
+        }
+        if let Some(line) = line {
+            if symbol.is_some() {
+                out.push(' ');
+            }
+            out.push_str(&line);
+        }
+        out.push('>');
     }
 
     /// Shows the source lines of `table` after the names of functions.

@@ -110,12 +110,18 @@ pub(super) struct Copies {
 impl Copies {
     /// Those of `lines`, whose functions are `functions`. `each` receives the rows of each
     /// function, in order, with the functions that are inlined there.
+    ///
+    /// Code in none of the functions may be that of functions that the linker has discarded. It is
+    /// left out, unless it was executed, or the file has no functions: then that of each function
+    /// of the debug information is apart.
     pub(super) fn new(
         lines: &Lines,
         functions: &Functions,
+        covered: &ProgramCoverage,
         mut each: impl FnMut(u32, &Row, &[Frame]),
     ) -> Copies {
         let mut all = Copies::default();
+        let mut unnamed: HashMap<Option<String>, u32> = HashMap::new();
         let files = (0..lines.files() as u32).filter_map(|n| Some((lines.file(n)?.to_owned(), n)));
         all.nodes.files = files.collect();
         let mut groups = lines.rows().chunk_by(|a, b| a.start == b.start).peekable();
@@ -123,8 +129,18 @@ impl Copies {
             let Some(Row { start, last, .. }) = rows.last().copied() else { continue };
             let next = groups.peek().and_then(|rows| rows.first()).map(|row| row.start);
             let last = next.map_or(last, |next| last.min(next.saturating_sub(1)));
-            let Some(function) = functions.at(start).function else { continue };
+            let function = functions.at(start).function;
+            let executed = || covered.executions.range(start..=last).next().is_some();
+            if function.is_none() && !functions.is_empty() && !executed() {
+                continue;
+            }
             let frames = lines.frames(start);
+            let function = function.unwrap_or_else(|| {
+                // Behind the numbers of the functions.
+                let next = functions.len().saturating_add(unnamed.len()) as u32;
+                let name = frames.last().and_then(|frame| frame.function.clone());
+                *unnamed.entry(name).or_insert(next)
+            });
             rows.iter().for_each(|row| each(function, row, &frames));
             let mut call = NONE;
             for outer in frames.iter().skip(1).rev().filter_map(|frame| frame.location.as_ref()) {

@@ -208,14 +208,28 @@ pub fn finish(sources: &mut BTreeMap<String, SourceFile>, losses: u64) {
     }
 }
 
+/// What the lines of a program file are found by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinesOfFile {
+    /// It has no line numbers that can be read.
+    None,
+    /// It has line numbers, and no symbols of functions: the functions are not listed.
+    WithoutFunctions,
+    /// It has both.
+    Complete,
+}
+
 impl ProgramCoverage {
-    /// Adds the lines of a program file to `sources`, the source files by their paths. Returns
-    /// whether the file has line numbers.
-    pub fn lines(&self, file: &ProgramFile, sources: &mut BTreeMap<String, SourceFile>) -> bool {
-        let Some(lines) = Lines::of_elf(file.debug_info()) else { return false };
+    /// Adds the lines of a program file to `sources`, the source files by their paths.
+    pub fn lines(
+        &self,
+        file: &ProgramFile,
+        sources: &mut BTreeMap<String, SourceFile>,
+    ) -> LinesOfFile {
+        let Some(lines) = Lines::of_elf(file.debug_info()) else { return LinesOfFile::None };
         let functions = Functions::of_elf(file.debug_info());
         let mut bodies = Bodies::new(&lines, &functions);
-        let copies = Copies::new(&lines, &functions, |function, row, frames| {
+        let copies = Copies::new(&lines, &functions, self, |function, row, frames| {
             bodies.add(function, row, frames);
         });
         let branches = self.branch_lines(file, &lines, &copies);
@@ -235,7 +249,10 @@ impl ProgramCoverage {
         }
         branches.into_iter().for_each(|(at, branch)| add(at, 0, Some(branch)));
         self.add_functions(file, &lines, &bodies, sources);
-        true
+        match functions.is_empty() {
+            true => LinesOfFile::WithoutFunctions,
+            false => LinesOfFile::Complete,
+        }
     }
 
     fn add_functions(
@@ -368,7 +385,7 @@ static inline __attribute__((always_inline)) void last(int x) {
             folder: None,
         };
         let mut sources = BTreeMap::new();
-        assert!(ProgramCoverage::default().lines(&file, &mut sources));
+        assert_eq!(ProgramCoverage::default().lines(&file, &mut sources), LinesOfFile::Complete);
         let functions = sources.iter().flat_map(|(path, source)| {
             let name = path.rsplit('/').next().unwrap_or_default();
             source.functions.iter().map(move |own| (name, own.name.as_str(), own.lines))

@@ -14,6 +14,6 @@ mod lines;
 mod losses;
 mod program;
 
-pub use lines::{BranchOutcomes, FunctionLine, Line, SourceFile, Totals, finish};
+pub use lines::{BranchOutcomes, FunctionLine, Line, LinesOfFile, SourceFile, Totals, finish};
 pub use losses::Losses;
 pub use program::{ProgramCoverage, ProgramFile, program_files};

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use tracewright::analysis::coverage::{
-    Losses, ProgramCoverage, ProgramFile, SourceFile, finish, program_files,
+    LinesOfFile, Losses, ProgramCoverage, ProgramFile, SourceFile, finish, program_files,
 };
 use tracewright::analysis::{Profiler, RawProfile};
 use tracewright::decode::{Jobs, Merge, Merging};
@@ -83,10 +83,16 @@ pub fn run(args: &CoverageArgs) -> Result<bool, Fail> {
             (_, others) => known = others,
         }
         for (file, covered) in &own {
-            if !covered.lines(file, &mut sources) && !covered.executions.is_empty() {
-                let what =
-                    format!("note: {} has no line numbers (DWARF) that can be read", file.path);
-                message::line(&what);
+            let lacks = match covered.lines(file, &mut sources) {
+                LinesOfFile::None => "line numbers (DWARF) that can be read",
+                LinesOfFile::WithoutFunctions => {
+                    "symbols of functions: its lines are listed, its functions are not; link it \
+                     without stripping its symbol table"
+                }
+                LinesOfFile::Complete => continue,
+            };
+            if !covered.executions.is_empty() {
+                message::line(&format!("note: {} has no {lacks}", file.path));
             }
         }
         programs.extend(own);

@@ -10,14 +10,14 @@ use serde_json::Value;
 use crate::common::{Folder, Output, args, command, tracewright};
 
 /// The built-in example in the folder `name`.
-fn example(folder: &Folder, name: &str) -> PathBuf {
+pub fn example(folder: &Folder, name: &str) -> PathBuf {
     let path = folder.path(name);
     assert_eq!(tracewright(&args("demo --write", &[&path])).code, Some(0));
     path
 }
 
 /// Runs the command in the folder.
-fn run(folder: &Folder, words: &str) -> Output {
+pub fn run(folder: &Folder, words: &str) -> Output {
     run_in(folder, "", words)
 }
 
@@ -42,7 +42,7 @@ fn full(folder: &Folder, name: &str, part: impl SliceIndex<[u8], Output = [u8]>)
 }
 
 /// The objects of JSON of this type.
-fn objects(output: &Output, kind: &str) -> Vec<Value> {
+pub fn objects(output: &Output, kind: &str) -> Vec<Value> {
     let all = output.out.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
     all.filter(|line| line["type"] == kind).collect()
 }

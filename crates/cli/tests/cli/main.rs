@@ -1,6 +1,7 @@
 //! Tests of the command line.
 
 mod answers;
+mod bare_programs;
 mod bench;
 mod call_tree;
 mod common;

@@ -126,7 +126,7 @@ fn range<'a>(source: &Source, r: &Range, o: Object<'a>) -> Object<'a> {
     let o = o.maybe_text("role", role_name(r.last.role));
     let o = o.mark("conditional", r.last.conditional()).flag("taken", r.last.taken());
     let o = o.maybe_number("cycles", r.cycles.get().map(u64::from));
-    if !source.has_symbols() {
+    if !source.describes_addresses() {
         return o;
     }
     o.maybe_text("symbol", source.symbol_name(r.start).as_deref())

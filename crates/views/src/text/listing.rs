@@ -184,7 +184,7 @@ impl Form for Columns {
         out: &mut String,
     ) {
         self.begin(to, out);
-        if !self.shown.colour && !to.source.has_symbols() {
+        if !self.shown.colour && !to.source.describes_addresses() {
             plain_range(&range, &mut self.tails, out);
             return out.push('\n');
         }
