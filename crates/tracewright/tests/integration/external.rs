@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 
 use tracewright::base::{Isa, Kind, Wire};
 use tracewright::capture::{Access, Buffer, Format};
-use tracewright::decode::{Jobs, Listener, SourceBytes, Wants};
+use tracewright::decode::{CommittedListener, Jobs, Listener, SourceBytes, Wants, input};
+use tracewright::index::{Index, Window};
 use tracewright::protocols::Registry;
 use tracewright::protocols::registry::AnyProtocol;
+use tracewright::run::{self, Selection};
 use tracewright::{Capture, Element, Files, Trace};
 
 #[path = "../../../../examples/protocol/src/lib.rs"]
@@ -184,6 +186,47 @@ fn threads_and_indexes_have_it() {
     let note = r#""kind":"custom","name":"note","length":3,"bytes":"000000""#;
     assert!(text.contains(note), "{}", text.lines().find(|l| l.contains("custom")).unwrap());
     assert!(text.contains(r#""kind":"taken-to""#));
+}
+
+/// The lines of `window`, where elements are delayed if they are to be `committed`, on one thread.
+fn window(trace: &Trace, window: Window, committed: bool, index: Option<&Index>) -> String {
+    use tracewright::views::json::{Listing, Shown};
+    let (plan, buffer) = (&trace.plans()[0], &trace.capture().buffers[0]);
+    let shown = Shown { elements: true, ..Shown::default() };
+    let sources = trace.sources().to_vec();
+    let view = Listing::new(Vec::new(), plan, sources, "messages", None, shown);
+    let view = CommittedListener::when(committed, view);
+    let (parts, jobs, stop_after) = (None, Jobs::new(1), None);
+    let selection = Selection { window, index, parts, jobs, stop_after };
+    let mut text = Vec::new();
+    let write = |part: Vec<u8>, _, _: &_| {
+        text.extend(part);
+        true
+    };
+    let bytes = &mut *input::of(buffer);
+    run::run(trace.session(plan).unwrap(), buffer, bytes, &selection, view, write).unwrap();
+    String::from_utf8(text).unwrap()
+}
+
+#[test]
+fn content_has_its_bytes_in_windows_and_where_it_is_delayed() {
+    let trace = long();
+    let bytes = trace.index().unwrap();
+    let index = Index::read(bytes.into()).unwrap();
+    let custom = |text: &str| {
+        let lines = text.lines().filter(|line| line.contains("custom"));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let all = custom(&window(&trace, Window::default(), false, None));
+    assert!(all.len() > 100 && all.iter().all(|line| line.contains(r#""bytes":""#)), "{}", all[0]);
+    assert_eq!(custom(&window(&trace, Window::default(), true, None)), all);
+    let part = Window { offset: Some(60_000..90_000), ..Window::default() };
+    let own = custom(&window(&trace, part.clone(), false, None));
+    let first = all.iter().position(|line| *line == own[0]).unwrap();
+    assert!(own.len() > 20 && all[first..].starts_with(&own));
+    for (committed, index) in [(true, None), (false, Some(&index)), (true, Some(&index))] {
+        assert_eq!(custom(&window(&trace, part.clone(), committed, index)), own);
+    }
 }
 
 /// Packets as what they are.

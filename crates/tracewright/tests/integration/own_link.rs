@@ -195,6 +195,12 @@ fn damaged_blocks_in_pieces_are_those_of_the_whole() {
         let want = elements(&trace);
         let session = trace.session(&trace.plans()[0]).unwrap();
         let (mut push, mut to) = (Push::new(session, None), Waits(Vec::new(), Random::new(n)));
+        // What comes before a reset, perhaps a part of a block, is forgotten.
+        let first = &bytes[..random.index(bytes.len())];
+        let (_, response) = push.data(0, first, &mut to, &mut ()).unwrap();
+        assert!(response != Response::Failed);
+        push.reset(0);
+        to.0.clear();
         let mut at = 0;
         while at < bytes.len() {
             let len = random.between(1, 40).min(bytes.len() - at);

@@ -247,6 +247,49 @@ fn code_that_changes_is_read_again() {
     own.set_memory(memory);
 }
 
+/// A target whose program is erased at first.
+#[derive(Debug)]
+struct Erased(Arc<Image>, AtomicBool);
+
+impl ReadMemory for Erased {
+    fn read(&self, request: ReadRequest, into: &mut [u8]) -> ReadAnswer {
+        let count = self.0.read(self.0.view(Space::ANY), request.address, u64::MAX, into);
+        if self.1.load(Ordering::Relaxed) {
+            into.fill(0);
+        }
+        if count == 0 { ReadAnswer::Absent } else { ReadAnswer::Bytes(count) }
+    }
+}
+
+/// What was read stays until it is forgotten; then the program of the target is read again.
+#[test]
+fn what_was_read_stays_until_it_is_forgotten() {
+    let trace = open("etmv4").unwrap();
+    let bytes: Vec<u8> = trace.capture().buffers[0].parts().flatten().copied().collect();
+    let want = pushed(&trace, &bytes, 0, 1 << 20);
+    let mut capture = trace.capture().clone();
+    let image = trace.memory().of(&capture, &capture.sources[0]);
+    capture.memory.clear();
+    let target = Arc::new(Erased(image, AtomicBool::new(true)));
+    let mut own = Trace::new(capture.clone());
+    let mut memory = Memory::new(&capture).with_reader(&capture, target.clone());
+    own.set_memory(memory.clone());
+    let mut push = Push::new(session(&own), memory.live().cloned());
+    let run = |push: &mut Push| {
+        let mut to = Waits::new(0, 0);
+        push.reset(0);
+        self::push(push, &bytes, &mut to, 300);
+        to.got
+    };
+    let erased = run(&mut push);
+    assert_ne!(erased, want);
+    target.1.store(false, Ordering::Relaxed);
+    assert_eq!(run(&mut push), erased);
+    memory.forget_read(&capture);
+    push.session().set_memory(&capture, &memory);
+    assert_eq!(run(&mut push), want);
+}
+
 /// The memory of an image, of which reads are late, absent, shortened or, with `zeros`, of erased
 /// memory at random.
 #[derive(Debug)]
