@@ -1,0 +1,292 @@
+// What the server answers, as JSON. A field that is unknown is absent.
+
+export interface Times {
+  first: string;
+  last: string;
+}
+
+export interface SourceInfo {
+  number: number;
+  name: string;
+  protocol: string;
+  id?: number;
+  elements: number;
+  instructions: number;
+  times?: Times;
+}
+
+export interface ThreadInfo {
+  number: number;
+  source: number;
+  id?: number;
+  name?: string;
+}
+
+export interface Channel {
+  key: number;
+  name: string;
+  writes: number;
+}
+
+export interface ExceptionInfo {
+  number: number;
+  name: string;
+  count: number;
+}
+
+export interface BufferInfo {
+  number: number;
+  name: string;
+  bytes: number;
+  elements: number;
+  instructions: number;
+  times?: Times;
+  /** Ticks of a second. */
+  frequency?: number;
+  /** Whether there are tiles and frames of the whole trace. */
+  view: boolean;
+  tile_log2: number;
+  levels: number;
+  detail_bytes: number;
+  sources: SourceInfo[];
+  threads: ThreadInfo[];
+  channels: Channel[];
+  exceptions: ExceptionInfo[];
+}
+
+export interface FileInfo {
+  file: number;
+  path: string;
+  readable: boolean;
+}
+
+export interface Capture {
+  version: number;
+  name: string;
+  program?: string;
+  core?: string;
+  tool: string;
+  checksum: string;
+  save_notes: boolean;
+  growing: boolean;
+  notes: string[];
+  buffers: BufferInfo[];
+  files: FileInfo[];
+}
+
+export interface FunctionInfo {
+  id: number;
+  name: string;
+  symbol?: string;
+  address?: string;
+  module?: string;
+  file?: number;
+  line?: number;
+}
+
+/** Where something is: `instruction` counts over the buffer, `at_instruction` in the source. */
+export interface Located {
+  element: number;
+  offset: number;
+  instruction: number;
+  at_instruction?: number;
+  source: number;
+  time?: string;
+}
+
+export interface Row {
+  type: string;
+  source: number;
+  offset: number;
+  element: number;
+  n?: number;
+  at_instruction?: number;
+  time?: string;
+  text?: string;
+  function?: number;
+  file?: number;
+  line?: number;
+  address?: string;
+  opcode?: string;
+  symbol?: string;
+  taken?: boolean;
+  passed?: boolean;
+  kind?: string;
+  name?: string;
+}
+
+export interface List {
+  rows: Row[];
+  anchor: number;
+  begin: boolean;
+  end: boolean;
+  truncated?: number | boolean;
+}
+
+export type Entry = "call" | "tail-call" | "jump" | "exception" | "before" | "lost" | "resumed";
+
+export interface StackFrame {
+  function?: number;
+  name: string;
+  address?: string;
+  entry: Entry;
+  exception?: number;
+  depth: number;
+  offset?: number;
+  instruction?: number;
+  uncertain?: boolean;
+}
+
+export interface Stack {
+  source: number;
+  thread: number;
+  element: number;
+  offset: number;
+  frames: StackFrame[];
+}
+
+export interface ProfileRow {
+  function: number;
+  name: string;
+  calls: number;
+  own: number;
+  total: number;
+  ended?: number;
+  least?: number;
+  mean?: number;
+  most?: number;
+  most_at?: number;
+}
+
+export interface Profile {
+  from: number;
+  to: number;
+  instructions: number;
+  functions: ProfileRow[];
+  truncated?: number | boolean;
+}
+
+export interface Relative {
+  function: number;
+  calls: number;
+  total: number;
+}
+
+export interface Sandwich {
+  callers: Relative[];
+  callees: Relative[];
+  instructions: number;
+}
+
+export interface Call {
+  begin: number;
+  end: number;
+  begin_instruction: number;
+  end_instruction: number;
+  instructions: number;
+  thread: number;
+  depth: number;
+  source: number;
+  begin_time?: string;
+  end_time?: string;
+  uncertain?: boolean;
+}
+
+export interface Calls {
+  calls: Call[];
+  more: boolean;
+  next?: number;
+}
+
+export interface Histogram {
+  calls: number;
+  buckets: { least: number; most: number; calls: number }[];
+  least?: number;
+  mean?: number;
+  most?: number;
+}
+
+export interface SourceLine {
+  line: number;
+  text: string;
+  executions?: number;
+  taken?: number;
+  not_taken?: number;
+  instructions?: number;
+}
+
+export interface SourceText {
+  file: number;
+  path: string;
+  lines_total: number;
+  lines: SourceLine[];
+}
+
+export interface Place {
+  function?: number;
+  name?: string;
+  file?: number;
+  line?: number;
+}
+
+export interface OutputLine extends Located {
+  channel: number;
+  text: string;
+}
+
+export interface Output {
+  lines: OutputLine[];
+  more: boolean;
+  next?: number;
+}
+
+export interface ExceptionRow extends Located {
+  number: number;
+  name: string;
+  return_address?: string;
+}
+
+export interface Exceptions {
+  exceptions: ExceptionRow[];
+  more: boolean;
+  next?: number;
+}
+
+export interface Found extends Located {
+  kind: string;
+  text: string;
+}
+
+export interface Note {
+  offset: number;
+  element?: number;
+  to?: number;
+  text: string;
+}
+
+/** Threads of a stack begin with these; the numbers of the binary layout. */
+export const ENTRIES: readonly Entry[] = [
+  "call",
+  "tail-call",
+  "jump",
+  "exception",
+  "before",
+  "lost",
+  "resumed",
+];
+export const ENDINGS = [
+  "return",
+  "return of a call that was not seen",
+  "replaced by a tail call",
+  "unwound",
+  "trace was lost",
+  "switched",
+  "too deep",
+  "end of the trace",
+];
+export const NOT_ENDED = 255;
+
+export const UNCERTAIN = 1;
+export const BEGAN_BEFORE = 2;
+export const BEGIN_UNKNOWN = 4;
+export const EXCEPTION = 8;

@@ -1,0 +1,98 @@
+// The rows of the timeline, from top to bottom.
+
+import type { Part, TilePiece } from "../data/store";
+import { threadName } from "../model/state";
+import type { BufferInfo, SourceInfo } from "../data/types";
+
+export type TrackKind = "head" | "events" | "frames" | "output";
+
+export interface Track {
+  kind: TrackKind;
+  source: SourceInfo;
+  thread?: number;
+  label: string;
+  y: number;
+  height: number;
+  /** Of frames: the depth of the first row. */
+  least: number;
+}
+
+export const ROW_HEIGHT = 19;
+export const RULER_HEIGHT = 24;
+const HEAD_HEIGHT = 22;
+const EVENTS_HEIGHT = 16;
+const OUTPUT_HEIGHT = 18;
+const SPACE = 6;
+/** Deeper rows are in the tree and in the stack of the focus. */
+const MOST_ROWS = 120;
+
+interface Depths {
+  least: number;
+  most: number;
+}
+
+/** The depths of each thread in what is loaded. */
+export function depthsOf(parts: readonly Part[], tiles: readonly TilePiece[]): Map<number, Depths> {
+  const depths = new Map<number, Depths>();
+  const seen = (thread: number, least: number, most: number) => {
+    const known = depths.get(thread);
+    if (known === undefined) depths.set(thread, { least, most });
+    else {
+      known.least = Math.min(known.least, least);
+      known.most = Math.max(known.most, most);
+    }
+  };
+  for (const { frames } of parts) {
+    for (let f = 0; f < frames.depth.length; f++) {
+      const depth = frames.depth[f] as number;
+      seen(frames.thread[f] as number, depth, depth);
+    }
+  }
+  for (const { tiles: t } of tiles) {
+    for (let p = 0; p < t.thread.length; p++) {
+      const rows = (t.firstRow[p + 1] ?? t.function.length) - (t.firstRow[p] as number);
+      const least = t.leastDepth[p] as number;
+      if (rows > 0) seen(t.thread[p] as number, least, least + rows - 1);
+    }
+  }
+  return depths;
+}
+
+/** The tracks of a buffer. `depths` are those of each source with instructions. */
+export function layOut(
+  info: BufferInfo,
+  depths: ReadonlyMap<number, ReadonlyMap<number, Depths>>,
+): { tracks: Track[]; height: number } {
+  const tracks: Track[] = [];
+  let y = RULER_HEIGHT;
+  const add = (kind: TrackKind, source: SourceInfo, label: string, height: number, more = {}) => {
+    tracks.push({ kind, source, label, y, height, least: 0, ...more });
+    y += height;
+  };
+  // Output is short, and explains what is below it.
+  const order = [...info.sources].sort((a, b) => Number(a.instructions > 0) - Number(b.instructions > 0));
+  for (const source of order) {
+    const hasOutput = info.channels.length > 0 && source.instructions === 0;
+    add("head", source, source.name, HEAD_HEIGHT);
+    if (source.instructions > 0) {
+      add("events", source, "exceptions, losses", EVENTS_HEIGHT);
+      const threads = info.threads.filter((thread) => thread.source === source.number);
+      for (const [number, { least, most }] of [...(depths.get(source.number) ?? [])].sort((a, b) => a[0] - b[0])) {
+        const thread = threads.find((t) => t.number === number);
+        const rows = Math.min(MOST_ROWS, most - least + 1);
+        const label = threads.length > 1 ? threadName(thread) : "";
+        add("frames", source, label, rows * ROW_HEIGHT + SPACE, { thread: number, least });
+      }
+    } else if (hasOutput) {
+      add("output", source, "output", OUTPUT_HEIGHT + SPACE);
+    } else {
+      add("events", source, "events", EVENTS_HEIGHT);
+    }
+  }
+  return { tracks, height: y };
+}
+
+/** The depth that is drawn at `y`. */
+export function depthAt(track: Track, y: number): number {
+  return track.least + Math.floor((y - track.y) / ROW_HEIGHT);
+}

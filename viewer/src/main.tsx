@@ -1,0 +1,83 @@
+// Starts the page.
+
+import { render } from "preact";
+import { App } from "./app";
+import { observeKeys } from "./keys";
+import { forget } from "./data/store";
+import { follow, remember } from "./model/link";
+import { followFocus } from "./model/listing";
+import { readNotes } from "./model/notes";
+import * as state from "./model/state";
+import { followOutput } from "./timeline/output";
+import { frameTimes } from "./timeline/view";
+import { scene } from "./timeline/navigate";
+import { visible } from "./text";
+
+const POLL_MS = 1000;
+
+/** Where the server accepts the cookie, the address has no token. */
+async function hideToken(): Promise<void> {
+  if (location.pathname === "/") return;
+  const response = await fetch("/api/notes");
+  if (response.ok) history.replaceState(null, "", `/${location.hash}`);
+}
+
+/** A trace that is being recorded grows in the page. */
+function followGrowth(): void {
+  if (state.capture.peek()?.growing !== true) return;
+  setTimeout(() => {
+    state.backend
+      .capture()
+      .then((next) => {
+        const [old, view] = [state.length.peek(), state.view.peek()];
+        const grew = next.checksum !== state.capture.peek()?.checksum || next.buffers.some((b) => b.bytes > old);
+        state.capture.value = next;
+        if (!grew) return;
+        forget();
+        // A view up to the end stays at the end.
+        if (view.to >= old) {
+          const to = state.length.peek();
+          state.show({ from: view.from === 0 ? 0 : to - (view.to - view.from), to });
+        }
+      })
+      .catch((error: unknown) => {
+        state.problem.value = error instanceof Error ? error.message : String(error);
+      })
+      .finally(followGrowth);
+  }, POLL_MS);
+}
+
+async function start(root: HTMLElement): Promise<void> {
+  await state.open();
+  void hideToken().catch(() => {});
+  await follow(location.hash);
+  root.replaceChildren();
+  render(<App />, root);
+  remember();
+  followFocus();
+  followOutput();
+  followGrowth();
+  observeKeys();
+  readNotes().catch((error: unknown) => {
+    state.problem.value = error instanceof Error ? error.message : String(error);
+  });
+  let number = state.bufferNumber.peek();
+  state.bufferNumber.subscribe((next) => {
+    if (next !== number) forget();
+    number = next;
+  });
+}
+
+const root = document.getElementById("app");
+if (root !== null) {
+  start(root).catch((error: unknown) => {
+    const text = document.createElement("p");
+    text.className = "starting";
+    const why = error instanceof Error ? error.message : String(error);
+    text.textContent = `The trace cannot be shown: ${visible(why, 600)}`;
+    root.replaceChildren(text);
+  });
+}
+
+// What tests read: the model, not pixels.
+Object.assign(window, { tracewright: { state, scene, frameTimes } });

@@ -1,0 +1,224 @@
+// All calls of the chosen function: how long they take, the longest, the order in which they were made.
+
+import { signal } from "@preact/signals";
+import { useState } from "preact/hooks";
+import * as state from "../model/state";
+import type { Call } from "../data/types";
+import { count, short, things } from "../format";
+import { visible } from "../text";
+import { announce } from "../timeline/navigate";
+import { ticks } from "../draw/marks";
+import { message, useAnswer } from "../ui/answer";
+import { Grid } from "../ui/grid";
+import type { Column } from "../ui/grid";
+import { Empty, FunctionName, Problem, Working } from "../ui/parts";
+
+export const callOrder = signal<"longest" | "time">("longest");
+const LIMIT = 200;
+
+/** Makes a call the focus, and shows it and what is beside it. */
+export function goToCall(call: Call): void {
+  const size = Math.max(1 / 64, call.end - call.begin);
+  const view = state.view.peek();
+  const shown = Math.min(call.end, view.to) - Math.max(call.begin, view.from);
+  if (shown < size || shown < (view.to - view.from) / 50) {
+    state.show({ from: call.begin - size / 3, to: call.end + size / 3 });
+  }
+  state.focusOn(
+    {
+      source: call.source,
+      offset: call.begin,
+      atInstruction: call.begin_instruction,
+      thread: call.thread,
+      depth: call.depth,
+    },
+    { reveal: false },
+  );
+  announce(`Call of ${count(call.instructions)} instructions, depth ${call.depth}`);
+}
+
+function duration(call: Call): string {
+  const info = state.buffer.value;
+  if (info === null || call.begin_time === undefined || call.end_time === undefined) return "–";
+  return ticks({ info }, Number(BigInt(call.end_time) - BigInt(call.begin_time)));
+}
+
+function columns(hasTimes: boolean): Column<Call>[] {
+  return [
+    {
+      id: "instructions",
+      label: "instructions",
+      title: "With the functions that it calls",
+      width: "100px",
+      numeric: true,
+      cell: (call) => count(call.instructions),
+    },
+    ...(hasTimes
+      ? [{ id: "time", label: "time", width: "84px", numeric: true, cell: duration } satisfies Column<Call>]
+      : []),
+    {
+      id: "at",
+      label: "at instruction",
+      width: "110px",
+      numeric: true,
+      cell: (call) => count(call.begin_instruction),
+    },
+    { id: "offset", label: "at byte", width: "96px", numeric: true, cell: (call) => count(call.begin) },
+    { id: "depth", label: "depth", width: "50px", numeric: true, cell: (call) => call.depth },
+    {
+      id: "note",
+      label: "",
+      width: "minmax(60px, 1fr)",
+      cell: (call) => (call.uncertain ? <span class="bad">trace was lost in it</span> : ""),
+    },
+  ];
+}
+
+export function Calls() {
+  const id = state.chosen.value;
+  const info = state.buffer.value;
+  const order = callOrder.value;
+  const key = id === null || info === null ? null : `${info.number}/${id}/${order}/${info.bytes}`;
+  const answer = useAnswer("calls", key, (signal) =>
+    state.backend.calls({ buffer: info?.number, function: id ?? 0, order, limit: LIMIT }, signal),
+  );
+  const histogram = useAnswer("histogram", id === null || info === null ? null : `${info.number}/${id}/${info.bytes}`, (signal) =>
+    state.backend.histogram({ buffer: info?.number, function: id ?? 0 }, signal),
+  );
+  const [added, setAdded] = useState<{ key: string; calls: Call[]; next?: number | undefined; more: boolean } | null>(null);
+  const [current, setCurrent] = useState(0);
+  if (info === null) return null;
+  if (id === null) {
+    return (
+      <Empty what="No function is chosen.">
+        Choose one in Functions, in the timeline, or with <kbd>Ctrl</kbd> <kbd>P</kbd>.
+      </Empty>
+    );
+  }
+  if (answer.error !== null) return <Problem text={answer.error} />;
+  if (answer.value === null || answer.isOld) return <Working />;
+  const extra = added !== null && added.key === key ? added : null;
+  const calls = extra === null ? answer.value.calls : [...answer.value.calls, ...extra.calls];
+  const more = extra === null ? answer.value.more : extra.more;
+  const next = extra === null ? answer.value.next : extra.next;
+  const loadMore = () => {
+    if (key === null || next === undefined) return;
+    state.queue
+      .add("calls/more", 4, (signal) =>
+        state.backend.calls({ buffer: info.number, function: id, order, from: next, limit: LIMIT }, signal),
+      )
+      .then(
+        (page) => {
+          const known = new Set(calls.map((call) => `${call.begin}/${call.begin_instruction}`));
+          const fresh = page.calls.filter((call) => !known.has(`${call.begin}/${call.begin_instruction}`));
+          setAdded({ key, calls: [...(extra?.calls ?? []), ...fresh], next: page.next, more: page.more });
+        },
+        (error: unknown) => (state.problem.value = message(error)),
+      );
+  };
+  return (
+    <>
+      <div class="panelhead">
+        <span>
+          <FunctionName id={id} />
+        </span>
+        <p>{histogram.value === null ? "" : things(histogram.value.calls, "call")}</p>
+        <span class="space" />
+        <fieldset class="segments">
+          <legend class="hidden">Order of calls</legend>
+          {(["longest", "time"] as const).map((kind) => (
+            <label key={kind}>
+              <input
+                type="radio"
+                name="call-order"
+                checked={order === kind}
+                onChange={() => (callOrder.value = kind)}
+              />
+              {kind === "longest" ? "longest first" : "in order"}
+            </label>
+          ))}
+        </fieldset>
+      </div>
+      {histogram.value !== null && histogram.value.calls > 0 && (
+        <Bars
+          buckets={histogram.value.buckets}
+          mean={histogram.value.mean}
+          find={(least, most) => calls.findIndex((c) => c.instructions >= least && c.instructions <= most)}
+          select={(index) => {
+            setCurrent(index);
+            const call = calls[index];
+            if (call !== undefined) goToCall(call);
+          }}
+        />
+      )}
+      {calls.length === 0 ? (
+        <Empty what={`No call of ${visible(state.functionName(id))} was found.`}>
+          Its instructions were executed in code that was entered before the trace began, or by a jump.
+        </Empty>
+      ) : (
+        <Grid
+          id="calls"
+          label={`Calls of ${visible(state.functionName(id))}`}
+          rows={calls}
+          columns={columns(info.times !== undefined)}
+          current={Math.min(current, calls.length - 1)}
+          setCurrent={setCurrent}
+          activate={goToCall}
+          direct
+          end={
+            more && (
+              <p class="more">
+                {order === "time" && next !== undefined ? (
+                  <button type="button" class="button" onClick={loadMore}>
+                    More calls
+                  </button>
+                ) : (
+                  `The ${count(calls.length)} longest are listed.`
+                )}
+              </p>
+            )
+          }
+        />
+      )}
+    </>
+  );
+}
+
+function Bars(props: {
+  buckets: { least: number; most: number; calls: number }[];
+  mean: number | undefined;
+  find: (least: number, most: number) => number;
+  select: (index: number) => void;
+}) {
+  const { buckets } = props;
+  const most = buckets.reduce((most, bucket) => Math.max(most, bucket.calls), 1);
+  const [first, last] = [buckets[0], buckets[buckets.length - 1]];
+  return (
+    <div class="histogram" role="group" aria-label="Calls by number of instructions">
+      <div class="bars">
+        {buckets.map((bucket) => {
+          const index = props.find(bucket.least, bucket.most);
+          const text = `${count(bucket.least)} to ${count(bucket.most)} instructions: ${things(bucket.calls, "call")}`;
+          return (
+            <button
+              key={bucket.least}
+              type="button"
+              title={text}
+              aria-label={text}
+              disabled={index < 0}
+              onClick={() => props.select(index)}
+            >
+              <i style={{ height: `${bucket.calls === 0 ? 0 : Math.max(2, (100 * bucket.calls) / most)}%` }} />
+            </button>
+          );
+        })}
+      </div>
+      <div class="ends">
+        <span>{short(first?.least ?? 0)}</span>
+        <span>instructions of a call{props.mean === undefined ? "" : `, mean ${short(props.mean)}`}</span>
+        <span>{short(last?.most ?? 0)}</span>
+      </div>
+    </div>
+  );
+}
+

@@ -1,0 +1,110 @@
+// Exceptions in order, with what was interrupted.
+
+import { signal } from "@preact/signals";
+import { useState } from "preact/hooks";
+import * as state from "../model/state";
+import { isFault, momentOf } from "../model/moments";
+import type { ExceptionRow } from "../data/types";
+import { count } from "../format";
+import { announce } from "../timeline/navigate";
+import { visible } from "../text";
+import { timeText } from "../ui/time";
+import { Grid } from "../ui/grid";
+import type { Column } from "../ui/grid";
+import { usePages } from "../ui/paged";
+import { Empty, Problem, Working } from "../ui/parts";
+
+const LIMIT = 300;
+const number = signal<number | null>(null);
+
+export function Exceptions() {
+  const info = state.buffer.value;
+  const total = info?.exceptions.reduce((sum, e) => sum + e.count, 0) ?? 0;
+  const key = info === null || total === 0 ? null : `${info.number}/${number.value}/${info.bytes}`;
+  const pages = usePages<ExceptionRow>(
+    "exceptions",
+    key,
+    async (from, signal) => {
+      const p = { buffer: info?.number, number: number.value ?? undefined, from, limit: LIMIT };
+      const page = await state.backend.exceptions(p, signal);
+      return { rows: page.exceptions, more: page.more, next: page.next };
+    },
+    (row) => String(row.element),
+  );
+  const [current, setCurrent] = useState(0);
+  if (info === null) return null;
+  if (total === 0) {
+    return (
+      <Empty what="The trace has no exception.">
+        {state.codeSources.value.length === 0
+          ? "Exceptions are reported by sources of instructions, and by the DWT where its exception trace is enabled."
+          : "None was taken while the trace was made."}
+      </Empty>
+    );
+  }
+  if (pages.error !== null) return <Problem text={pages.error} />;
+  if (pages.isReading) return <Working />;
+  const columns: Column<ExceptionRow>[] = [
+    {
+      id: "name",
+      label: "exception",
+      width: "minmax(140px, 1.4fr)",
+      cell: (row) => (
+        <span class={isFault(row.name) ? "bad" : ""}>
+          <span class="faint number">{row.number}</span> {visible(row.name)}
+        </span>
+      ),
+    },
+    ...(info.times === undefined
+      ? []
+      : [{ id: "time", label: "time", width: "130px", numeric: true, cell: (row) => timeText(row.time) } satisfies Column<ExceptionRow>]),
+    { id: "at", label: "after instructions", width: "120px", numeric: true, cell: (row) => count(row.instruction) },
+    { id: "return", label: "returns to", width: "minmax(120px, 1fr)", cell: (row) => <span class="code">{row.return_address ?? "unknown"}</span> },
+    { id: "source", label: "source", width: "minmax(70px, 0.7fr)", cell: (row) => visible(state.sourceName(row.source)) },
+  ];
+  return (
+    <>
+      <div class="panelhead">
+        <label>
+          <span class="faint">Show </span>
+          <select
+            value={number.value ?? ""}
+            onChange={(event) => {
+              const { value } = event.currentTarget;
+              number.value = value === "" ? null : Number(value);
+            }}
+          >
+            <option value="">all {count(total)}</option>
+            {info.exceptions.map((e) => (
+              <option key={e.number} value={e.number}>
+                {visible(e.name)} ({count(e.count)})
+              </option>
+            ))}
+          </select>
+        </label>
+      </div>
+      <Grid
+        id="exceptions"
+        label="Exceptions"
+        rows={pages.rows}
+        columns={columns}
+        current={Math.min(current, pages.rows.length - 1)}
+        setCurrent={setCurrent}
+        activate={(row) => {
+          state.focusOn(momentOf(row));
+          announce(`Exception ${row.number} ${visible(row.name)}`);
+        }}
+        direct
+        end={
+          pages.more && (
+            <p class="more">
+              <button type="button" class="button" onClick={pages.readMore}>
+                More exceptions
+              </button>
+            </p>
+          )
+        }
+      />
+    </>
+  );
+}
