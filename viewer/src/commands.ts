@@ -37,18 +37,24 @@ const right = (panel: RightPanel, id: string) => () => {
   focusLater(id);
 };
 
-/** Puts the keyboard focus on an element when it is there. */
+let waitFor: MutationObserver | null = null;
+
+/** Puts the keyboard focus on an element, as soon as it is there: what is typed next belongs to it. */
 export function focusLater(id: string): void {
-  let attempts = 60;
+  waitFor?.disconnect();
   const attempt = () => {
     const element = document.getElementById(id);
-    if (element !== null) element.focus();
-    // What is typed next belongs to it, so that the first attempts come before the next event.
-    else if (--attempts > 40) queueMicrotask(attempt);
-    else if (attempts > 0) setTimeout(attempt, 50);
+    if (element === null) return;
+    element.focus();
+    waitFor?.disconnect();
   };
+  waitFor = new MutationObserver(attempt);
+  waitFor.observe(document.body, { childList: true, subtree: true });
   queueMicrotask(attempt);
 }
+
+// A click is where the reader is.
+addEventListener("pointerdown", () => waitFor?.disconnect(), { capture: true });
 
 function exception(direction: "next" | "previous"): void {
   goToMatch("exception", direction, "exception", navigate.announce);

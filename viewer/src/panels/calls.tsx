@@ -67,7 +67,7 @@ function columns(hasTimes: boolean): Column<Call>[] {
     { id: "depth", label: "depth", width: "50px", numeric: true, cell: (call) => call.depth },
     {
       id: "note",
-      label: "",
+      label: "note",
       width: "minmax(60px, 1fr)",
       cell: (call) => (call.uncertain ? <span class="bad">trace was lost in it</span> : ""),
     },

@@ -28,8 +28,10 @@ pub(crate) struct Tree {
 }
 
 /// Extensions and names that are read as text.
-const TEXT: [&str; 12] =
-    ["rs", "toml", "md", "case", "yml", "yaml", "json", "txt", "sh", "py", "ini", "run"];
+const TEXT: [&str; 19] = [
+    "rs", "toml", "md", "case", "yml", "yaml", "json", "txt", "sh", "py", "ini", "run", "ts",
+    "tsx", "mjs", "js", "css", "html", "sha256",
+];
 
 impl Tree {
     /// Reads what is below `root`, without build output, version control, and what `.gitignore`

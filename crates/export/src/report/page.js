@@ -175,7 +175,7 @@ const redraws = data.units.map((unit, number_) => {
           const texts = shares.slice(0, 4).map(([name, part]) => `${data.names[name]} ${Math.round(100 * part)} %`);
           placed.push([x, y, BLOCK, null, texts.join(", ") + ` of this part`]);
           const [name] = shares[0];
-          // A name that the bars do not carry has the colour of text on the background.
+          // A name above the bars has the colour of text on the background.
           const colour = top - y < room * 0.6 ? style.getPropertyValue("--fg") : undefined;
           if (run && run.name === name && run.end === x) run.end += BLOCK;
           else {

@@ -4,7 +4,7 @@ use super::{Finding, Tree, lines_with};
 use crate::tidy::tree::{File, lines};
 
 /// The published crates, lowest layer first. A crate depends only on crates of lower layers.
-const LAYERS: [&[&str]; 16] = [
+const LAYERS: [&[&str]; 17] = [
     &["base", "scan"],
     &["isa", "frames"],
     &["units"],
@@ -20,6 +20,7 @@ const LAYERS: [&[&str]; 16] = [
     &["opencsd"],
     &["tracewright"],
     &["columns"],
+    &["viewer"],
     &["cli"],
 ];
 

@@ -10,6 +10,7 @@ mod modules;
 mod panics;
 mod protocols;
 mod text;
+mod viewer;
 mod words;
 
 /// All rules, in the order in which they are reported.
@@ -145,6 +146,18 @@ pub(crate) const CHECKS: &[Check] = &[
         about: "a test finds shared data and tools through tracewright-testing, which records a skip",
         instead: "call tracewright_testing::shared, tool or skip",
         run: words::skips,
+    },
+    Check {
+        name: "page",
+        about: "the page in crates/viewer/dist is made of the sources in viewer",
+        instead: "in viewer: npm ci --ignore-scripts && npm run build; commit crates/viewer/dist",
+        run: viewer::built,
+    },
+    Check {
+        name: "markup",
+        about: "the page has text of a trace as text, never as markup or code",
+        instead: "write a text node in JSX, through `visible` of viewer/src/text.ts",
+        run: viewer::markup,
     },
     Check {
         name: "vocabulary",

@@ -1,0 +1,25 @@
+// Assertions whose messages have both values, and the list of tests of one file.
+
+import { deepStrictEqual } from "node:assert";
+
+export function equal(actual, expected, what) {
+  try {
+    deepStrictEqual(actual, expected);
+  } catch {
+    throw new Error(`${what}: ${JSON.stringify(actual)}, expected ${JSON.stringify(expected)}`);
+  }
+}
+
+export function truthy(value, what) {
+  if (!value) throw new Error(what);
+}
+
+/** Waits for a condition in the page. */
+export async function until(page, condition, argument, what) {
+  try {
+    await page.waitForFunction(condition, argument, { timeout: 8000 });
+  } catch {
+    const status = await page.locator(".status .line").textContent();
+    throw new Error(`${what}: not so after 8 s; the status is "${status}"`);
+  }
+}

@@ -1,0 +1,2 @@
+// Journeys over the real server, whose address is in TRACEWRIGHT_VIEW_URL.
+export const tests = {};
