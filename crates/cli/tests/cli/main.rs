@@ -56,3 +56,5 @@ mod timing_costs;
 mod totals;
 #[cfg(unix)]
 mod unit_docs;
+#[cfg(feature = "view")]
+mod view;
