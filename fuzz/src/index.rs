@@ -2,6 +2,7 @@
 
 use tracewright::capture::{Buffer, BufferRef, Bytes, Capture, Format, Source};
 use tracewright::decode::{Memory, Options, Plan};
+use tracewright::index::view::{Player, View};
 use tracewright::index::{
     Answer, Finder, Index, Making, Query, Shape, Subject, window, write_checksums,
 };
@@ -32,7 +33,7 @@ pub fn whole() -> Vec<u8> {
     let capture = capture();
     with(&capture, |subject, plans| {
         let shape = Shape::new(64, 2);
-        let making = Making { shape, full: true, jobs: 1, growing: false };
+        let making = Making { shape, full: true, view: true, jobs: 1, growing: false };
         let mut file = Vec::new();
         let write = |bytes: &[u8], _| {
             file.extend_from_slice(bytes);
@@ -47,6 +48,26 @@ fn with<T>(capture: &Capture, then: impl FnOnce(Subject<'_>, &[Plan]) -> T) -> T
     let (memory, options) = (Memory::new(capture), Options::default());
     let plans: Vec<Plan> = Plan::new(capture, 0, &options).into_iter().collect();
     then(Subject { capture, memory: &memory, options: &options }, &plans)
+}
+
+/// Reads all of the view, and plays the beginning.
+fn read_view(subject: Subject<'_>, plan: &Plan, index: &Index) {
+    let Some(buffer) = index.buffer(0) else { return };
+    let Ok(Some(view)) = View::new(index, buffer) else { return };
+    for source in 0..2 {
+        for level in 0..view.shape().levels {
+            let _ = view.tiles(source, level, 0..u64::MAX);
+        }
+        let _ = (view.frames(source, 0..u64::MAX, 0), view.sums(source, 3..200));
+        let _ = view.lengths(source);
+    }
+    if let Some(mut player) = Player::new(subject, plan, &view) {
+        for number in [0, 7, 40] {
+            let _ = player.stack(number, 0);
+        }
+        let _ = player.sums(0, 10..150);
+        let _ = player.detail(70..120, 100, |_| {});
+    }
 }
 
 /// The first byte: bit \[0], the checksums are made to fit. Then an index.
@@ -92,6 +113,7 @@ pub fn index(data: &[u8]) {
                 window::run(session, buffer, &select, indexed, view, begin, &mut write).ok()?;
                 Some(lines)
             };
+            read_view(subject, plan, &index);
             let listed = list(Some(&index));
             if fits && !forged {
                 assert_eq!(listed, list(None));

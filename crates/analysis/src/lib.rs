@@ -96,4 +96,4 @@ pub use stacks::Stacks;
 pub use thread_names::{ThreadNames, thread_names};
 pub use timeline::{Axis, Slice, TimeEstimate, TimeSample, Timeline, TimelineThread};
 pub use transfer::{Kind as TransferKind, NO_FUNCTION, Transfer};
-pub use transfers::Transfers;
+pub use transfers::{SourceState, Transfers};

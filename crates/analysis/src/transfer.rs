@@ -1,7 +1,7 @@
 //! A transfer of control between functions.
 
 /// The kind of a transfer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// Nothing but instructions.
     Run,
@@ -43,7 +43,7 @@ pub enum Kind {
 pub const NO_FUNCTION: u32 = u32::MAX;
 
 /// A transfer of control.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Transfer {
     /// The offset in the trace.
     pub at: u64,

@@ -79,8 +79,8 @@ impl Indexed {
             0 => Shape::default(),
             segment => Shape::with_segment(segment),
         };
-        let making =
-            Making { shape, full: options.flags & TW_INDEX_FULL != 0, jobs, growing: false };
+        let full = options.flags & TW_INDEX_FULL != 0;
+        let making = Making { shape, full, jobs, ..Making::default() };
         let mut file = Vec::new();
         let done = opened.trace.subject().make(opened.trace.plans(), &making, |bytes, _| {
             file.extend_from_slice(bytes);

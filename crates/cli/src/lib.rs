@@ -68,6 +68,7 @@ pub fn run(all: Vec<OsString>) -> u8 {
         Verb::Encode(args) => verbs::encode::run(&args),
         Verb::Log(args) => verbs::log::run(&args.verb),
         Verb::Unit(args) => verbs::unit::run(&args.verb),
+        Verb::View(args) => verbs::view::run(&args),
         Verb::Index(args) => verbs::index::run(&args),
         Verb::Find(args) => verbs::find::run(&args),
         Verb::Compare(args) => verbs::compare::run(&args),

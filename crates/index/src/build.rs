@@ -9,14 +9,15 @@
 use std::io::{self, Read};
 use std::sync::{Mutex, PoisonError};
 
+use tracewright_analysis::{SourceState, Transfers};
 use tracewright_capture::Buffer;
 use tracewright_decode::ordered::{self, Part};
 use tracewright_decode::{Checkpoint, Route, Session};
 
-use crate::chain::{Chain, Shape};
+use crate::chain::{Chain, Decoded, Shape};
 use crate::collect::Functions;
-use crate::probe::{Nothing, known_link, place};
-use crate::segment::Segment;
+use crate::probe::{known_link, place};
+use crate::tiles::listener::{Pieces, prints};
 
 /// Chunks in a row that are decoded again before the calling thread decodes alone.
 const MOST_FAILURES: u32 = 4;
@@ -40,7 +41,7 @@ pub fn from(buffer: &Buffer, offset: u64) -> Box<dyn Read + Send> {
 
 /// What is built, and of what.
 #[derive(Debug)]
-pub struct Build<'a> {
+pub(crate) struct Build<'a> {
     /// The buffer, which is not a pipe.
     pub buffer: &'a Buffer,
     /// A session of the buffer in its initial state.
@@ -49,6 +50,9 @@ pub struct Build<'a> {
     pub functions: Functions,
     /// With a record of each occurrence.
     pub full: bool,
+    /// What finds the transfers of the sources, for a [view](crate::view), which has the whole
+    /// buffer.
+    pub transfers: Option<Transfers>,
     /// How the buffer is divided.
     pub shape: Shape,
     /// The number of threads.
@@ -59,13 +63,45 @@ pub struct Build<'a> {
 
 /// A chunk that a thread decoded.
 struct Chunk {
-    segments: Vec<Segment>,
+    segments: Vec<Decoded>,
     /// The state at the end.
     end: Checkpoint,
+    /// What transfers depend on, at the beginning and at the end.
+    transfers: Option<[Vec<SourceState>; 2]>,
     /// The sources without bytes from the lead on.
     idle: Vec<bool>,
     /// What the chunk verified about the one after it.
     next: Verified,
+}
+
+impl Chunk {
+    /// Whether the transfers of the chunk are those after `chain`. Sources without bytes get the
+    /// state that they have there.
+    fn transfers_follow(&mut self, chain: &Chain) -> bool {
+        let (Some([before, after]), Some(view)) = (&mut self.transfers, &chain.view) else {
+            return true;
+        };
+        let actual = view.state();
+        let known = prints(&actual);
+        for (n, idle) in self.idle.iter().enumerate() {
+            let (Some(actual), Some(before), Some(after)) =
+                (actual.get(n), before.get_mut(n), after.get_mut(n))
+            else {
+                return false;
+            };
+            if *idle {
+                (*before, *after) = (actual.clone(), actual.clone());
+                let views = self.segments.iter_mut().filter_map(|own| own.view.as_mut());
+                for print in views.filter_map(|view| view.prints.get_mut(n)) {
+                    *print = known.get(n).copied().unwrap_or(0);
+                }
+            }
+            if before != actual {
+                return false;
+            }
+        }
+        true
+    }
 }
 
 /// Whether a decoder that begins before a chunk is in the actual state at its beginning.
@@ -82,15 +118,17 @@ impl Build<'_> {
     ///
     /// # Errors
     /// Where the buffer cannot be read, and those of `sink`.
-    pub fn run(
+    pub(crate) fn run(
         self,
         start: Option<Checkpoint>,
-        mut sink: impl FnMut(Vec<Segment>, bool) -> io::Result<bool>,
+        mut sink: impl FnMut(Vec<Decoded>, bool) -> io::Result<bool>,
     ) -> io::Result<()> {
-        let Build { buffer, session, functions, full, shape, jobs, stop } = self;
+        let Build { buffer, session, functions, full, transfers, shape, jobs, stop } = self;
         let total = stop.unwrap_or(u64::MAX).min(buffer.len());
         let blank = session.state().clone();
+        let sources = session.state().sources();
         let mut chain = Chain::new(session, functions, full, shape);
+        chain.view = transfers.map(|found| Pieces::new(found, sources, 1 << shape.tile_log2));
         if let Some(start) = start {
             chain.resume(start);
         }
@@ -121,7 +159,7 @@ impl Build<'_> {
 }
 
 /// Decodes bytes of `reader` up to offset `end`.
-fn decode(chain: &mut Chain, reader: &mut dyn Read, end: u64) -> io::Result<Vec<Segment>> {
+fn decode(chain: &mut Chain, reader: &mut dyn Read, end: u64) -> io::Result<Vec<Decoded>> {
     let mut segments = Vec::new();
     let step = chain.shape().step;
     let mut space = vec![0; READ.next_multiple_of(step)];
@@ -222,12 +260,15 @@ impl Work<'_> {
         &self,
         chain: &mut Chain,
         jobs: usize,
-        sink: &mut dyn FnMut(Vec<Segment>, bool) -> io::Result<bool>,
+        sink: &mut dyn FnMut(Vec<Decoded>, bool) -> io::Result<bool>,
     ) -> io::Result<usize> {
         let links = Mutex::new(Links::new(self, chain.session.state()));
         // Each thread takes a chain with its cached blocks, and returns it.
         let mut pattern = chain.clone();
         pattern.resume(self.blank.clone());
+        if let Some(view) = &mut pattern.view {
+            view.reset();
+        }
         let pool: Mutex<Vec<Chain>> = Mutex::new(vec![pattern; jobs]);
         let first = Mutex::new(Some(chain.session.state().clone()));
         let (mut done, mut failures, mut outcome) = (0, 0, Ok(()));
@@ -253,10 +294,11 @@ impl Work<'_> {
             let Part::Done(chunk) = part else { return true };
             let next = || {
                 let mut chunk: Chunk = chunk?;
+                let same = n == 0 || chunk.transfers_follow(chain);
                 let fits = |n: usize| {
                     verified.sources.get(n) == Some(&true) || chunk.idle.get(n) == Some(&true)
                 };
-                if n == 0 || verified.link && (0..chunk.idle.len()).all(fits) {
+                if n == 0 || verified.link && same && (0..chunk.idle.len()).all(fits) {
                     failures = 0;
                     for source in 0..if n == 0 { 0 } else { chunk.idle.len() } {
                         if verified.sources.get(source) != Some(&true) {
@@ -264,6 +306,9 @@ impl Work<'_> {
                         }
                     }
                     chain.resume(chunk.end);
+                    if let (Some([_, end]), Some(view)) = (chunk.transfers, &mut chain.view) {
+                        view.resume(end);
+                    }
                 } else {
                     failures += 1;
                     let (begin, end) = self.chunks.get(n).copied().unwrap_or_default();
@@ -297,6 +342,9 @@ impl Work<'_> {
         if let Some(actual) = actual {
             activity = None;
             chain.resume(actual);
+            if let Some(view) = &mut chain.view {
+                view.reset();
+            }
             reader = from(self.buffer, begin);
         } else {
             place(&mut chain.session, self.blank, lead, link);
@@ -304,21 +352,28 @@ impl Work<'_> {
             activity = Some((0..state.sources()).map(|n| state.activity(n)).collect::<Vec<_>>());
             reader = from(self.buffer, lead);
             let mut space = vec![0; self.shape.step];
+            if let Some(view) = &mut chain.view {
+                view.reset();
+            }
             while chain.at() < begin {
                 let bytes = fill(&mut *reader, &mut space)?;
                 if bytes.is_empty() {
                     return Err(io::ErrorKind::UnexpectedEof.into());
                 }
-                chain.session.feed(bytes, &mut Nothing);
+                chain.session.feed(bytes, &mut chain.view);
             }
             chain.begin_chunk();
         }
+        let before = chain.view.as_ref().map(Pieces::state);
         let segments = decode(chain, &mut *reader, end)?;
         let state = chain.session.state();
         let idle = (0..state.sources())
             .map(|n| activity.as_ref().is_some_and(|a| a.get(n) == Some(&state.activity(n))))
             .collect();
-        Ok(Chunk { segments, end: state.clone(), idle, next: self.verified(chain, end) })
+        let after = chain.view.as_ref().map(Pieces::state);
+        let transfers = before.zip(after).map(|(before, after)| [before, after]);
+        let (end, next) = (state.clone(), self.verified(chain, end));
+        Ok(Chunk { segments, end, transfers, idle, next })
     }
 
     /// What `chain`, which is at the end of a chunk, has verified about the next one.

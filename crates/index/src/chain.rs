@@ -6,6 +6,7 @@ use crate::checksum::Checksum;
 use crate::collect::{Collector, Functions};
 use crate::probe::Probe;
 use crate::segment::{Restart, Segment};
+use crate::tiles::listener::{Pieces, SegmentPieces};
 
 /// How a buffer is divided. All lengths are in bytes of the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +25,8 @@ pub struct Shape {
     pub limit: u64,
     /// The number of segments in a chunk: what a thread decodes at a time, and a batch of the file.
     pub chunk: u64,
+    /// The binary logarithm of the length of a [tile](crate::view), which is a multiple of `step`.
+    pub tile_log2: u8,
 }
 
 impl Default for Shape {
@@ -50,13 +53,18 @@ impl Shape {
         let segment = segment.next_multiple_of(step).max(4 * step);
         let near = (segment / 4 * 3).next_multiple_of(step).min(segment - step);
         let lead = (chunk * segment / 64).next_multiple_of(step).max(near);
-        Shape { segment, step: step as usize, near, lead, limit: 8 * lead, chunk }
+        let tile = (segment / 2).min(TILE).max(step);
+        let tile_log2 = tile.ilog2() as u8;
+        Shape { segment, step: step as usize, near, lead, limit: 8 * lead, chunk, tile_log2 }
     }
 }
 
 /// The number of bytes of a chunk, if those are at least [`LEAST_CHUNK`] segments.
 const CHUNK: u64 = 1 << 22;
 const LEAST_CHUNK: u64 = 16;
+
+/// The longest tile, in bytes.
+const TILE: u64 = 1 << 13;
 
 /// The most segments of a chunk.
 const MOST_SEGMENTS: u64 = 1 << 20;
@@ -76,6 +84,8 @@ pub(crate) struct Chain {
     /// Verifies where the next chunk's decoding begins.
     pub(crate) handover: Probe,
     collector: Collector,
+    /// The pieces of tiles, where they are wanted.
+    pub(crate) view: Option<Pieces>,
     shape: Shape,
     /// The current segment: offset, state of the link at its beginning, activity of each source
     /// then, checksum of the bytes, restarts.
@@ -100,6 +110,7 @@ impl Chain {
             handover: probe.clone(),
             probe,
             collector: Collector::new(functions, full),
+            view: None,
             shape,
             begin: 0,
             link: None,
@@ -136,6 +147,9 @@ impl Chain {
         self.handover.stop();
         (self.failed, self.near, self.probed) = (0, self.shape.near, 0);
         self.collector.take(&[]);
+        if let Some(view) = &mut self.view {
+            view.begin();
+        }
         self.begin_segment();
     }
 
@@ -158,7 +172,8 @@ impl Chain {
             return self.shape.step;
         }
         let boundary = self.boundary(at);
-        let stops = [boundary.saturating_sub(self.near), handover, boundary].into_iter();
+        let tile = self.view.as_ref().map_or(boundary, |view| (at / view.tile() + 1) * view.tile());
+        let stops = [boundary.saturating_sub(self.near), handover, boundary, tile].into_iter();
         // A buffer may end within a step. All others are at multiples of a step.
         let step = self.shape.step;
         let stop = stops.filter(|stop| *stop > at && stop.is_multiple_of(step as u64)).min();
@@ -181,7 +196,7 @@ impl Chain {
 
     /// Decodes the next [`next_len`](Self::next_len) bytes, or fewer at the end of the buffer.
     /// Returns the segment that ends with them. `end`: the end of the chunk.
-    pub(crate) fn feed(&mut self, bytes: &[u8], end: u64) -> Option<Segment> {
+    pub(crate) fn feed(&mut self, bytes: &[u8], end: u64) -> Option<Decoded> {
         let at = self.at();
         if self.is_due(at) {
             self.probe.start(&mut self.session);
@@ -190,7 +205,16 @@ impl Chain {
         if at + self.shape.lead == end {
             self.handover.start(&mut self.session);
         }
-        self.session.feed(bytes, &mut self.collector);
+        match &mut self.view {
+            None => self.session.feed(bytes, &mut self.collector),
+            Some(view) => {
+                self.session.feed(bytes, &mut (&mut self.collector, &mut *view));
+                let at = self.session.state().at();
+                if at.is_multiple_of(view.tile()) {
+                    view.cut(at);
+                }
+            }
+        }
         self.sum.add(bytes);
         self.probe.feed(bytes, &mut self.session, &mut self.restarts);
         self.handover.feed(bytes, &mut self.session, &mut Vec::new());
@@ -202,7 +226,7 @@ impl Chain {
         at.is_multiple_of(self.shape.segment).then(|| self.end_segment())
     }
 
-    fn end_segment(&mut self) -> Segment {
+    fn end_segment(&mut self) -> Decoded {
         self.near = self.next_near();
         let state = self.session.state();
         let before = self.activity.iter().enumerate();
@@ -215,8 +239,15 @@ impl Chain {
             restarts: std::mem::take(&mut self.restarts),
             ..self.collector.take(&activity)
         };
+        let view = self.view.as_mut().map(|view| {
+            let at = self.session.state().at();
+            if !at.is_multiple_of(view.tile()) || segment.len == 0 {
+                view.cut(at);
+            }
+            view.take()
+        });
         self.begin_segment();
-        segment
+        Decoded { segment, view }
     }
 
     /// The distance in which the states before this segment's end were verified, and a quarter
@@ -236,15 +267,26 @@ impl Chain {
     }
 
     /// The current segment, where it has bytes.
-    pub(crate) fn close(&mut self) -> Option<Segment> {
+    pub(crate) fn close(&mut self) -> Option<Decoded> {
         (self.at() > self.begin).then(|| self.end_segment())
     }
 
     /// The trace ends: a segment without bytes for what the end makes certain.
-    pub(crate) fn finish(&mut self) -> Segment {
-        self.session.finish(&mut self.collector);
+    pub(crate) fn finish(&mut self) -> Decoded {
+        match &mut self.view {
+            None => self.session.finish(&mut self.collector),
+            Some(view) => self.session.finish(&mut (&mut self.collector, view)),
+        }
         self.end_segment()
     }
+}
+
+/// A segment that was decoded.
+#[derive(Clone, Debug)]
+pub(crate) struct Decoded {
+    pub(crate) segment: Segment,
+    /// Its pieces of tiles, where they are wanted.
+    pub(crate) view: Option<SegmentPieces>,
 }
 
 /// The state of a link as bytes: those of [`Splitter::save`](tracewright_frames::Splitter::save).

@@ -123,3 +123,9 @@ impl From<io::Error> for FindError {
         FindError::Read(error)
     }
 }
+
+impl From<IndexError> for FindError {
+    fn from(error: IndexError) -> Self {
+        FindError::Read(error.into())
+    }
+}

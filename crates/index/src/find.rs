@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tracewright_base::{Batch, BlockStep, Element, Part, Turns};
 use tracewright_capture::Buffer;
@@ -41,6 +42,9 @@ pub struct Finder<'a> {
     /// The number of threads for [`Which::All`] and [`Which::Count`]: batches of the index are
     /// searched at the same time. The answer does not depend on it.
     pub jobs: usize,
+    /// Ends a search where it is set, between two batches of the index: the answer is not wanted
+    /// any more. The error is [`Interrupted`](std::io::ErrorKind::Interrupted).
+    pub stop: Option<Arc<AtomicBool>>,
     search: Search<'a>,
     damage: Option<IndexError>,
 }
@@ -60,7 +64,7 @@ impl<'a> Finder<'a> {
         let session = subject.session(plan).ok()?;
         let search = Search::new(session.clone(), buffer, index);
         let (limit, jobs, damage) = (usize::MAX, 1, None);
-        Some(Finder { subject, plan, index, session, limit, jobs, search, damage })
+        Some(Finder { subject, plan, index, session, limit, jobs, stop: None, search, damage })
     }
 
     /// Why a part of the index was not used.
@@ -231,6 +235,10 @@ impl<'a> Finder<'a> {
                 groups.reverse();
             }
             for group in groups {
+                if self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                    self.search.scan.leave();
+                    return Err(FindError::Read(std::io::ErrorKind::Interrupted.into()));
+                }
                 self.search.group(group, domain, &mut hits)?;
                 if hits.full() || backward && !hits.found.is_empty() {
                     break;

@@ -6,20 +6,33 @@ use crate::bytes::{Reader, put};
 use crate::checksum::Checksum;
 use crate::error::IndexError;
 use crate::segment::{Segment, Stored};
+use crate::tiles::builder::ViewSections;
 use crate::totals::Totals;
 
 /// The first bytes of a file.
 const MAGIC: &[u8; 8] = b"TWXINDEX";
 /// The version of the format.
-const VERSION: u16 = 3;
+const VERSION: u16 = 4;
+/// The version without the sections of the [view](crate::view), which is still read.
+const WITHOUT_VIEW: u16 = 3;
 /// The first bytes of a batch.
 const BATCH: &[u8; 4] = b"TWXB";
 /// The length of the head of a batch.
-pub(crate) const BATCH_HEAD: usize = 96;
+pub(crate) const BATCH_HEAD: usize = head_of(SECTIONS);
+/// The same in version 3.
+pub(crate) const OLD_BATCH_HEAD: usize = head_of(OLD_SECTIONS);
+
+/// The length of the head of a batch with this number of sections.
+const fn head_of(sections: usize) -> usize {
+    36 + 12 * sections
+}
+
 /// The longest head that is read.
 pub(crate) const MOST_HEAD: u64 = 1 << 24;
 /// A record of each occurrence.
 const FULL: u16 = 1;
+/// With the sections of a view.
+const VIEW: u16 = 2;
 /// The last batch of a buffer.
 const LAST: u16 = 1;
 
@@ -28,6 +41,10 @@ const LAST: u16 = 1;
 pub(crate) struct Head {
     /// With a record of each occurrence.
     pub(crate) full: bool,
+    /// With the sections of a view: the binary logarithm of the length of a tile.
+    pub(crate) view: Option<u8>,
+    /// Written by an earlier version, without these sections.
+    pub(crate) old: bool,
     /// The length of a segment.
     pub(crate) segment: u64,
     /// A checksum of the sizes and times of modification of the files; 0 where they change.
@@ -63,11 +80,15 @@ impl Head {
     /// The head as bytes.
     pub(crate) fn write(&self) -> Vec<u8> {
         let mut out = MAGIC.to_vec();
-        out.extend(VERSION.to_le_bytes());
-        out.extend((if self.full { FULL } else { 0 }).to_le_bytes());
+        out.extend((if self.old { WITHOUT_VIEW } else { VERSION }).to_le_bytes());
+        let view = if self.view.is_some() { VIEW } else { 0 };
+        out.extend((view | if self.full { FULL } else { 0 }).to_le_bytes());
         let mut rest = Vec::new();
         rest.extend(self.segment.to_le_bytes());
         rest.extend(self.stamps.to_le_bytes());
+        if !self.old {
+            rest.push(self.view.unwrap_or(0));
+        }
         put(&mut rest, self.buffers.len() as u64);
         for buffer in &self.buffers {
             put(&mut rest, buffer.number as u64);
@@ -95,7 +116,7 @@ impl Head {
         }
         let damaged = IndexError::Damaged { at: 8 };
         let version = from.u16().ok_or(damaged.clone())?;
-        if version != VERSION {
+        if ![VERSION, WITHOUT_VIEW].contains(&version) {
             return Err(IndexError::Version(version));
         }
         let _flags = from.u16();
@@ -116,10 +137,17 @@ impl Head {
 
     fn parse(bytes: &[u8]) -> Option<Head> {
         let mut from = Reader(bytes);
-        from.bytes(MAGIC.len() + 2)?;
-        let full = from.u16()? & FULL != 0;
+        from.bytes(MAGIC.len())?;
+        let old = from.u16()? == WITHOUT_VIEW;
+        let flags = from.u16()?;
+        let full = flags & FULL != 0;
         from.u32()?;
         let (segment, stamps) = (from.u64()?, from.u64()?);
+        let log2 = if old { 0 } else { from.u8()? };
+        let view = (!old && flags & VIEW != 0).then_some(log2);
+        if log2 > MOST_LOG2 {
+            return None;
+        }
         let mut buffers = Vec::new();
         for _ in 0..from.count()? {
             let mut buffer = BufferHead {
@@ -138,9 +166,18 @@ impl Head {
             }
             buffers.push(buffer);
         }
-        (from.0.is_empty() && segment > 0).then_some(Head { full, segment, stamps, buffers })
+        let whole = from.0.is_empty() && segment > 0;
+        whole.then_some(Head { full, view, old, segment, stamps, buffers })
+    }
+
+    /// The length of the head of each batch.
+    pub(crate) const fn batch_head(&self) -> usize {
+        if self.old { OLD_BATCH_HEAD } else { BATCH_HEAD }
     }
 }
+
+/// The greatest logarithm of the length of a tile.
+const MOST_LOG2: u8 = 32;
 
 fn text(out: &mut Vec<u8>, text: &str) {
     put(out, text.len() as u64);
@@ -153,7 +190,9 @@ fn read_text(from: &mut Reader<'_>) -> Option<String> {
 }
 
 /// The number of sections of a batch.
-const SECTIONS: usize = 5;
+const SECTIONS: usize = 10;
+/// The same in version 3.
+const OLD_SECTIONS: usize = 5;
 
 /// The sections of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,13 +202,28 @@ pub(crate) enum Section {
     Keys,
     Lines,
     Records,
+    Names,
+    Tiles,
+    Frames,
+    Sums,
+    Stacks,
 }
 
 impl Section {
     /// Every section, in the order of the file.
     #[cfg(test)]
-    pub(crate) const ALL: [Section; SECTIONS] =
-        [Section::Totals, Section::Summary, Section::Keys, Section::Lines, Section::Records];
+    pub(crate) const ALL: [Section; SECTIONS] = [
+        Section::Totals,
+        Section::Summary,
+        Section::Keys,
+        Section::Lines,
+        Section::Records,
+        Section::Names,
+        Section::Tiles,
+        Section::Frames,
+        Section::Sums,
+        Section::Stacks,
+    ];
 }
 
 /// The head of a batch.
@@ -183,6 +237,8 @@ pub(crate) struct Batch {
     /// The number of the first segment, and its offset in the buffer.
     pub(crate) first: u64,
     pub(crate) begin: u64,
+    /// The length of the head.
+    head: usize,
     /// The lengths and checksums of the sections.
     lengths: [u32; SECTIONS],
     checksums: [u64; SECTIONS],
@@ -196,6 +252,7 @@ impl Batch {
         first: u64,
         begin: u64,
         segments: &[Segment],
+        view: ViewSections,
     ) -> Option<Vec<u8>> {
         let mut stored = Stored::default();
         let mut at = begin;
@@ -205,14 +262,17 @@ impl Batch {
         }
         let mut totals = Vec::new();
         Totals::of(segments).put(begin, &mut totals);
-        let sections = [totals, stored.summary, stored.keys, stored.lines, stored.records];
+        let ViewSections { names, tiles, frames, sums, stacks } = view;
+        let Stored { summary, keys, lines, records } = stored;
+        let sections = [totals, summary, keys, lines, records, names, tiles, frames, sums, stacks];
         let mut lengths = [0; SECTIONS];
         for (length, section) in lengths.iter_mut().zip(&sections) {
             *length = u32::try_from(section.len()).ok()?;
         }
         let checksums = sections.each_ref().map(|section| Checksum::of(section));
         let count = segments.len();
-        let batch = Batch { buffer, last, count, first, begin, lengths, checksums };
+        let head = BATCH_HEAD;
+        let batch = Batch { buffer, last, count, first, begin, head, lengths, checksums };
         let mut out = batch.head()?;
         sections.iter().for_each(|section| out.extend_from_slice(section));
         Some(out)
@@ -232,7 +292,8 @@ impl Batch {
     }
 
     /// The head of a batch. `None` where the bytes are not that.
-    pub(crate) fn read(bytes: &[u8; BATCH_HEAD]) -> Option<Batch> {
+    pub(crate) fn read(bytes: &[u8]) -> Option<Batch> {
+        let sections = if bytes.len() == OLD_BATCH_HEAD { OLD_SECTIONS } else { SECTIONS };
         let (whole, sum) = bytes.split_last_chunk::<8>()?;
         if Checksum::of(whole) != u64::from_le_bytes(*sum) {
             return None;
@@ -243,12 +304,12 @@ impl Batch {
         }
         let (buffer, flags, count) = (from.u16()?, from.u16()?, from.u32()?);
         let mut lengths = [0; SECTIONS];
-        for length in &mut lengths {
+        for length in lengths.iter_mut().take(sections) {
             *length = from.u32()?;
         }
         let (first, begin) = (from.u64()?, from.u64()?);
-        let mut checksums = [0; SECTIONS];
-        for sum in &mut checksums {
+        let mut checksums = [Checksum::of(&[]); SECTIONS];
+        for sum in checksums.iter_mut().take(sections) {
             *sum = from.u64()?;
         }
         Some(Batch {
@@ -257,6 +318,7 @@ impl Batch {
             count: usize::try_from(count).ok()?,
             first,
             begin,
+            head: bytes.len(),
             lengths,
             checksums,
         })
@@ -265,14 +327,14 @@ impl Batch {
     /// Where a section is, counted from the beginning of the batch.
     pub(crate) fn section(&self, section: Section) -> Range<u64> {
         let before = self.lengths.iter().take(section as usize).map(|len| u64::from(*len));
-        let start = BATCH_HEAD as u64 + before.sum::<u64>();
+        let start = self.head as u64 + before.sum::<u64>();
         let len = self.lengths.get(section as usize).copied().unwrap_or(0);
         start..start + u64::from(len)
     }
 
     /// The length of the batch.
     pub(crate) fn len(&self) -> u64 {
-        self.section(Section::Records).end
+        self.section(Section::Stacks).end
     }
 
     /// Whether `bytes` are those of a section.
@@ -289,14 +351,18 @@ pub fn write_checksums(bytes: &mut [u8]) {
     let len = usize::try_from(len).unwrap_or(usize::MAX);
     let Some((head, mut rest)) = bytes.split_at_mut_checked(len) else { return };
     seal(head);
-    while let Some((head, after)) = rest.split_at_mut_checked(BATCH_HEAD) {
+    let old = head.get(8..10) == Some(&WITHOUT_VIEW.to_le_bytes());
+    let sections = if old { OLD_SECTIONS } else { SECTIONS };
+    while let Some((head, after)) = rest.split_at_mut_checked(head_of(sections)) {
         let mut at = 0usize;
-        for section in 0..SECTIONS {
+        for section in 0..sections {
             let length = Reader(head.get(12 + 4 * section..).unwrap_or_default()).u32();
             let end = at.saturating_add(length.unwrap_or(0) as usize);
             let Some(bytes) = after.get(at..end) else { return };
             let sum = Checksum::of(bytes).to_le_bytes();
-            if let Some(to) = head.get_mut(48 + 8 * section..).and_then(<[u8]>::first_chunk_mut) {
+            if let Some(to) =
+                head.get_mut(28 + 4 * sections + 8 * section..).and_then(<[u8]>::first_chunk_mut)
+            {
                 *to = sum;
             }
             at = end;
@@ -330,13 +396,17 @@ mod tests {
         };
         let head = Head {
             full: true,
+            view: Some(13),
+            old: false,
             segment: 1 << 18,
             stamps: 5,
             buffers: vec![buffer, BufferHead::default()],
         };
         let bytes = head.write();
         assert_eq!(Head::length(&bytes[..16]), Ok(bytes.len() as u64));
-        assert_eq!(Head::read(&bytes), Ok(head));
+        assert_eq!(Head::read(&bytes).as_ref(), Ok(&head));
+        let old = Head { old: true, view: None, ..head };
+        assert_eq!(Head::read(&old.write()), Ok(old));
         for bit in 0..bytes.len() * 8 {
             let mut flipped = bytes.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);
@@ -350,8 +420,9 @@ mod tests {
 
     #[test]
     fn a_batch_is_read_as_it_was_written() {
+        let view = ViewSections { tiles: vec![1, 2], stacks: vec![3], ..ViewSections::default() };
         let segments = [Segment { len: 10, ..Segment::default() }, Segment::default()];
-        let bytes = Batch::write(1, true, 4, 1024, &segments).expect("a small batch");
+        let bytes = Batch::write(1, true, 4, 1024, &segments, view).expect("a small batch");
         let (head, _) = bytes.split_first_chunk::<BATCH_HEAD>().expect("a head");
         let batch = Batch::read(head).expect("its own head");
         assert_eq!((batch.buffer, batch.last, batch.count), (1, true, 2));

@@ -7,7 +7,7 @@ use tracewright_capture::Bytes;
 use crate::batch_summary::{BatchSummary, Entry};
 use crate::bytes::{Reader, part, read};
 use crate::error::IndexError;
-use crate::format::{BATCH_HEAD, Batch, BufferHead, Head, IndexedSource, Section};
+use crate::format::{Batch, BufferHead, Head, IndexedSource, Section};
 use crate::key::Key;
 use crate::position::Position;
 use crate::segment::{Restart, Segment, each_key, each_line};
@@ -61,14 +61,15 @@ impl Index {
     fn batch(&mut self, at: u64) -> Option<u64> {
         // Most totals follow within these bytes.
         let ahead = read(&self.bytes.part(at, AHEAD))?;
-        let batch = Batch::read(ahead.first_chunk()?)?;
+        let head = self.head.batch_head();
+        let batch = Batch::read(ahead.get(..head)?)?;
         let end = at.checked_add(batch.len())?;
         if end > self.bytes.len() as u64 {
             return None;
         }
         let Range { start, end: last } = batch.section(Section::Totals);
         let longer;
-        let totals = match usize::try_from(last).ok().and_then(|n| ahead.get(BATCH_HEAD..n)) {
+        let totals = match usize::try_from(last).ok().and_then(|n| ahead.get(head..n)) {
             Some(totals) => totals,
             None => {
                 longer = part(&self.bytes, at + start..at + last)?;
@@ -107,6 +108,24 @@ impl Index {
         self.head.full
     }
 
+    /// Whether the index has a [view](crate::view).
+    pub fn has_view(&self) -> bool {
+        self.head.view.is_some()
+    }
+
+    /// A section of a batch.
+    pub(crate) fn section(
+        &self,
+        summary: &BatchSummary,
+        section: Section,
+    ) -> Result<Vec<u8>, IndexError> {
+        let BatchSummary { batch, at, .. } = summary;
+        let place = batch.section(section);
+        let bytes = part(&self.bytes, at + place.start..at + place.end);
+        let bytes = bytes.filter(|bytes| batch.checks(section, bytes));
+        bytes.ok_or(IndexError::Damaged { at: at + place.start })
+    }
+
     pub(crate) fn head(&self) -> &Head {
         &self.head
     }
@@ -122,7 +141,7 @@ impl Index {
     }
 
     /// The bytes of each section of all batches, with its name.
-    pub fn sizes(&self) -> [(&'static str, u64); 5] {
+    pub fn sizes(&self) -> [(&'static str, u64); 10] {
         let size = |section| {
             let batches = self.buffers.iter().flat_map(|buffer| &buffer.batches);
             let lengths = batches.map(|summary| {
@@ -137,6 +156,11 @@ impl Index {
             ("keys", size(Section::Keys)),
             ("lines", size(Section::Lines)),
             ("records", size(Section::Records)),
+            ("names", size(Section::Names)),
+            ("tiles", size(Section::Tiles)),
+            ("frames", size(Section::Frames)),
+            ("sums", size(Section::Sums)),
+            ("stacks", size(Section::Stacks)),
         ]
     }
 
@@ -220,8 +244,7 @@ impl Index {
             let BatchSummary { first, batch, at, .. } = summary;
             let place = batch.section(section);
             let damaged = || IndexError::Damaged { at: at + place.start };
-            let bytes = part(&self.bytes, at + place.start..at + place.end);
-            let bytes = bytes.filter(|bytes| batch.checks(section, bytes)).ok_or_else(damaged)?;
+            let bytes = self.section(summary, section)?;
             for (n, entry) in (*first..).zip(summary.entries()) {
                 if !range.contains(&n) {
                     continue;
@@ -252,6 +275,12 @@ impl IndexedBuffer {
     /// The index of the buffer in the capture.
     pub fn number(&self) -> usize {
         self.head.number
+    }
+
+    /// Numbers that are others where the configuration or the options of the decoder differ, and
+    /// where program memory does.
+    pub fn identity(&self) -> [u64; 2] {
+        [self.head.configuration, self.head.memory]
     }
 
     /// The number of segments.

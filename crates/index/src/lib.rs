@@ -3,7 +3,7 @@
 //! | file | contents |
 //! |---|---|
 //! | `writer.rs` | [`Subject`]: a capture and how it is decoded; makes, continues and checks an index |
-//! | `build.rs`, `chain.rs` | [`Build`]: decodes a buffer to [`Segment`]s, on one thread or several |
+//! | `build.rs`, `chain.rs` | decodes a buffer to [`Segment`]s, on one thread or several |
 //! | `collect.rs`, `executed.rs`, `lines.rs`, `entries.rs` | what is collected of a segment |
 //! | `thin.rs` | joins what consecutive segments executed, where it is long |
 //! | `probe.rs` | verifies where a decoder may restart |
@@ -12,6 +12,8 @@
 //! | `identity.rs` | what an index was made of |
 //! | `seek.rs`, `scan.rs` | from an index to the state of a session, and to the elements of segments |
 //! | `window.rs` | [`Window`]: the elements between two offsets, times, instructions or elements |
+//! | `tiles/` | what ran in each part of the trace, at each scale: made, written and read |
+//! | `view/` | [`view::View`], which reads it; [`view::Player`], which decodes parts |
 //! | `query.rs`, `matcher.rs`, `resolve.rs`, `find.rs` | [`Query`], and [`Finder`], which answers it |
 //! | `cursor.rs` | [`Cursor`]: the next and the previous match |
 //! | `stack.rs` | [`Finder::stack`]: the call stack at an element |
@@ -65,7 +67,7 @@
 #![warn(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
 mod batch_summary;
-pub mod build;
+mod build;
 mod bytes;
 mod chain;
 mod checksum;
@@ -97,11 +99,12 @@ mod stack;
 #[cfg(test)]
 mod tests;
 mod thin;
+mod tiles;
 mod totals;
+pub mod view;
 pub mod window;
 mod writer;
 
-pub use build::Build;
 pub use chain::Shape;
 pub use checksum::Checksum;
 pub use collect::Functions;

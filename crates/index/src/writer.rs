@@ -3,8 +3,11 @@
 use std::io;
 use std::sync::Arc;
 
+use tracewright_analysis::{Code, Transfers};
+use tracewright_base::Waypoints;
 use tracewright_capture::Capture;
 use tracewright_decode::{ForeignPlan, Memory, Options, Plan, Program, Session};
+use tracewright_image::CacheOptions;
 
 use crate::build::Build;
 use crate::chain::Shape;
@@ -13,7 +16,10 @@ use crate::error::IndexError;
 use crate::format::{Batch, Head};
 use crate::identity;
 use crate::index::{Index, IndexedBuffer};
+use crate::segment::Segment;
 use crate::thin::thin;
+use crate::tiles::ViewShape;
+use crate::tiles::builder::{self, Builder, ViewSections};
 
 /// A capture, and how it is decoded.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +41,8 @@ pub struct Making {
     pub full: bool,
     /// The number of threads; 0 counts as 1.
     pub jobs: usize,
+    /// With a [view](crate::view). An index of a trace that is still being written has none.
+    pub view: bool,
     /// The trace is still being written: the index ends with the last whole segment, and can be
     /// continued.
     pub growing: bool,
@@ -66,12 +74,33 @@ impl Subject<'_> {
         sources.collect()
     }
 
+    /// The functions of the sources of `plan`, for call stacks.
+    pub fn code(&self, plan: &Plan) -> Code {
+        let programs = plan
+            .sources
+            .iter()
+            .map(|planned| self.memory.seen_by(self.capture, plan.buffer, planned.source));
+        Code::new(self.capture, programs)
+    }
+
+    /// Finds the transfers of the sources of `plan`, between the functions of `code`.
+    pub fn transfers(&self, plan: &Plan, code: &Code) -> Transfers {
+        let caches = plan.sources.iter().map(|planned| {
+            let options = CacheOptions { riscv: planned.config.riscv(), ..CacheOptions::default() };
+            let program = self.memory.seen_by(self.capture, plan.buffer, planned.source);
+            program.cache(Waypoints::default(), options)
+        });
+        Transfers::new(code.clone(), caches.collect())
+    }
+
     fn head(&self, plans: &[Plan], making: &Making) -> Head {
         let memory = identity::of_memory(self.capture, self.memory);
         let identity = |plan| identity::identity(self.capture, plan, self.options, memory);
         let stamps = identity::stamps(self.capture, self.memory);
         Head {
             full: making.full,
+            view: (making.view && !making.growing).then_some(making.shape.tile_log2),
+            old: false,
             segment: making.shape.segment,
             stamps: if making.growing { 0 } else { stamps },
             buffers: plans.iter().map(identity).collect(),
@@ -111,11 +140,14 @@ impl Subject<'_> {
         making: &Making,
         mut write: impl FnMut(&[u8], u64) -> io::Result<bool>,
     ) -> io::Result<()> {
+        if index.head().old {
+            return Err(io::Error::other("an index of an earlier version cannot be continued"));
+        }
         let shape = match index.head().segment {
             segment if segment == making.shape.segment => making.shape,
             segment => Shape::with_segment(segment),
         };
-        let making = Making { shape, full: index.is_full(), ..*making };
+        let making = Making { shape, full: index.is_full(), view: false, ..*making };
         let mut before = 0;
         for (n, plan) in plans.iter().enumerate() {
             let indexed = index.buffer(plan.buffer);
@@ -151,18 +183,33 @@ impl Subject<'_> {
         if making.growing && whole <= begin {
             return Ok(buffer.len());
         }
+        let sources = plan.sources.len();
+        let code = (making.view && !making.growing).then(|| self.code(plan));
+        let mut view = code.as_ref().map(|code| {
+            let shape = ViewShape::new(making.shape.tile_log2, buffer.len());
+            Builder::new(shape, sources, &builder::Program::of(code))
+        });
         let build = Build {
             buffer,
             session,
+            transfers: code.map(|code| self.transfers(plan, &code)),
             functions: self.functions(plan),
             full: making.full,
             shape: making.shape,
             jobs: making.jobs.max(1),
             stop: making.growing.then_some(whole),
         };
-        build.run(start, |mut segments, last| {
+        build.run(start, |decoded, last| {
+            let mut sections = ViewSections::default();
+            if let Some(view) = &mut view {
+                let pieces = decoded.iter().filter_map(|decoded| decoded.view.as_ref());
+                pieces.for_each(|pieces| view.segment(pieces));
+                sections = view.take(last);
+            }
+            let mut segments: Vec<Segment> =
+                decoded.into_iter().map(|decoded| decoded.segment).collect();
             thin(&mut segments);
-            let batch = Batch::write(number, last, first, begin, &segments)
+            let batch = Batch::write(number, last, first, begin, &segments, sections)
                 .ok_or_else(|| io::Error::other("a batch of the index exceeds 4 GiB"))?;
             first += segments.len() as u64;
             begin += segments.iter().map(|segment| segment.len).sum::<u64>();
@@ -171,11 +218,15 @@ impl Subject<'_> {
         Ok(buffer.len())
     }
 
-    /// Whether `index` was made with the configuration and the program memory of `plans`, and its
-    /// segments are those of the trace so far.
+    /// Whether `index` was made with the configuration and the program memory of `plans`, its
+    /// segments are those of the trace so far, and it can be [continued](Self::extend): one of
+    /// an earlier version cannot, and one with a view has the whole trace.
     pub fn is_of(&self, index: &Index, plans: &[Plan]) -> bool {
         let memory = identity::of_memory(self.capture, self.memory);
-        index.buffers().len() == plans.len()
+        let continues = !index.head().old
+            && (!index.has_view() || index.buffers().iter().all(IndexedBuffer::is_complete));
+        continues
+            && index.buffers().len() == plans.len()
             && plans.iter().zip(index.buffers()).all(|(plan, indexed)| {
                 let identity = identity::identity(self.capture, plan, self.options, memory);
                 let buffer = self.capture.buffers.get(plan.buffer);

@@ -2,13 +2,34 @@
 //!
 //! | file | contents |
 //! |---|---|
+//! | `served.rs` | [`Served`]: the trace that is shown, its index and its program |
+//! | `server.rs` | [`serve`]: connections, and the threads that answer |
+//! | `access.rs` | who may ask: host, token, origin; the headers of each answer |
+//! | `request.rs`, `answer.rs`, `arrays.rs`, `shown.rs` | parameters; answers as JSON and as arrays; text |
+//! | `work.rs` | what a thread has to answer with |
+//! | `routes/` | one file for each route |
 //! | `page.rs` | the files of the page, which are embedded |
 //!
+//! The server accepts connections on the loopback interface only. One thread takes requests; others
+//! decode.
 //! The page is made of the sources in `viewer` of the repository, and checked in, so that a build
-//! needs no Node.
+//! needs no Node. `docs/view.md` describes the routes.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 #![cfg_attr(not(test), warn(clippy::todo, clippy::unimplemented, clippy::unreachable))]
 #![warn(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
+mod access;
+mod answer;
+mod arrays;
 pub mod page;
+mod request;
+mod routes;
+mod served;
+mod server;
+mod shown;
+mod work;
+
+pub use access::Token;
+pub use served::{Files, Save, Served};
+pub use server::{Limits, serve};

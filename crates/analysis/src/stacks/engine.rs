@@ -113,7 +113,7 @@ impl<V: Visitor> Stacks<V> {
     /// Functions in which a return that returns to no frame continues another thread.
     #[must_use]
     pub fn with_switches(mut self, functions: impl IntoIterator<Item = u32>) -> Self {
-        self.switches = Switches::new(functions);
+        self.switches = std::mem::take(&mut self.switches).with_functions(functions);
         self
     }
 

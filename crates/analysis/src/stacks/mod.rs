@@ -27,6 +27,7 @@
 //! | `switches.rs`, `suspended.rs` | threads without identifiers in the trace |
 //! | `buffers.rs` | [`BufferSources`] |
 //! | `joined.rs` | the trace of a thread in several buffers, of several processors |
+//! | `saved.rs` | [`SavedStacks`]: the state of all stacks as a value |
 //! | `part/` | [`Part`]: frames of a part of a trace, found without those before |
 //! | `counts.rs` | [`StackCounts`] |
 
@@ -39,6 +40,7 @@ mod exceptions;
 mod frame;
 mod joined;
 mod part;
+mod saved;
 mod suspended;
 mod switches;
 #[cfg(test)]
@@ -52,6 +54,7 @@ pub use engine::Stacks;
 pub use frame::{Begin, Ending, Entry};
 pub(crate) use part::PartBuilder;
 pub use part::{Join, Part, PathCounts};
+pub use saved::{SavedCoroutine, SavedFrame, SavedSource, SavedStacks, SavedThread};
 pub use suspended::SWITCHES;
 pub use visitor::{Position, Time, Visitor};
 

@@ -43,8 +43,9 @@ pub(super) struct Suspended {
 }
 
 impl Switches {
-    pub(super) fn new(functions: impl IntoIterator<Item = u32>) -> Switches {
-        Switches { functions: functions.into_iter().collect(), ..Switches::default() }
+    /// The same state, with other functions that switch.
+    pub(super) fn with_functions(self, functions: impl IntoIterator<Item = u32>) -> Switches {
+        Switches { functions: functions.into_iter().collect(), ..self }
     }
 
     pub(super) fn set_return(&mut self, source: usize, ret: Option<u64>) {

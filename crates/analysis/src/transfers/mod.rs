@@ -25,7 +25,8 @@ use crate::stacks::{Part, PartBuilder};
 use crate::transfer::{Kind, NO_FUNCTION, Transfer, empty};
 use crate::transfer_log::TransferLog;
 use marks::{Marks, Walk};
-use state::{Before, Current, Pending, SourceState, State};
+pub use state::SourceState;
+use state::{Before, Current, Pending, State};
 
 /// Finds the transfers of all sources.
 #[derive(Debug)]

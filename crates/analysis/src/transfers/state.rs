@@ -6,7 +6,7 @@ use tracewright_image::Selection;
 use crate::transfer::{Kind, NO_FUNCTION, Transfer};
 
 /// What precedes the next range.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) enum Before {
     /// It is not known.
     #[default]
@@ -31,7 +31,7 @@ impl Before {
 }
 
 /// What the transfers of later elements depend on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct State {
     pub(super) before: Before,
     /// What selects the memory, where it is not that at the beginning.
@@ -47,11 +47,21 @@ pub struct State {
 }
 
 /// The state of a source, which later output depends on.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct SourceState {
     pub(super) state: State,
     /// As [`Current::waiting`].
     pub(super) waiting: Vec<Transfer>,
+}
+
+impl SourceState {
+    /// A number that is the same for equal states.
+    pub fn fingerprint(&self) -> u64 {
+        use std::hash::{DefaultHasher, Hash, Hasher};
+        let mut hasher = DefaultHasher::new();
+        self.hash(&mut hasher);
+        hasher.finish()
+    }
 }
 
 impl Default for State {

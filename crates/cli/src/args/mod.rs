@@ -13,6 +13,7 @@ mod signals;
 mod table;
 mod timing;
 mod units;
+mod view;
 
 pub use coverage::{CoverageArgs, CoverageBy, CoverageFormatArg};
 pub use decoding::{
@@ -42,6 +43,7 @@ pub use units::{
     DataArg, ModeArg, ProgramForm, SinkArg, UnitExplainArgs, UnitFilterArgs, UnitProgramArgs,
     UnitSequenceArgs, UnitVerb, UnitVerbs,
 };
+pub use view::ViewArgs;
 
 use anstream::ColorChoice;
 use clap::{Parser, Subcommand, ValueEnum};
@@ -172,6 +174,8 @@ pub enum Verb {
     Merge(Own<MergeArgs>),
     /// Print branch or instruction samples of a perf.data file as `perf script --itrace` does.
     PerfScript(Own<PerfScriptArgs>),
+    /// Show a trace in a browser: what ran when, at any scale.
+    View(Own<ViewArgs>),
     /// Make an index, with which `decode`, `instructions` and `find` start anywhere at once.
     Index(Own<IndexArgs>),
     /// Find elements: functions, addresses, exceptions, contexts, accesses, writes, times.

@@ -107,6 +107,10 @@ pub struct IndexArgs {
     /// which a decoder may start, and event of the link.
     #[arg(long)]
     pub full: bool,
+    /// Without the view of the whole trace: which functions ran in each part of it, long calls,
+    /// sums by function, call stacks.
+    #[arg(long)]
+    pub no_view: bool,
     /// Length of a segment in bytes. Default: 24576.
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(64..=1 << 30))]
     pub segment: Option<u64>,

@@ -29,6 +29,7 @@ pub fn run(args: &IndexArgs) -> Result<bool, Fail> {
     let making = Making {
         shape: args.segment.map_or_else(Shape::default, Shape::with_segment),
         full: args.full,
+        view: !args.no_view,
         jobs: args.threads.jobs().count,
         growing: false,
     };

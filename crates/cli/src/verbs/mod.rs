@@ -29,3 +29,4 @@ pub mod table;
 pub mod timeline;
 pub mod timing;
 pub mod unit;
+pub mod view;

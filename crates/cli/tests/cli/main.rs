@@ -59,3 +59,5 @@ mod timing_costs;
 mod totals;
 #[cfg(unix)]
 mod unit_docs;
+#[cfg(feature = "view")]
+mod view;

@@ -1,15 +1,20 @@
 //! Damaged, truncated and foreign indexes.
 
 use tracewright_capture::Bytes;
+use tracewright_decode::Plan;
 use tracewright_testing::Random;
 
 use super::windows::lines;
-use super::{captures, making};
+use super::{Case, captures, making};
+use crate::error::FindError;
 use crate::error::IndexError;
 use crate::find::Finder;
+use crate::format::{BATCH_HEAD, write_checksums};
 use crate::index::Index;
 use crate::query::Query;
+use crate::view::{Player, View};
 use crate::window::Window;
+use crate::writer::Making;
 
 /// Whatever happens to an index, it is refused, or its answers are those without an index.
 #[test]
@@ -122,14 +127,14 @@ fn damage_of_each_section_gives_no_wrong_answers() {
     assert!(listed.0.len() >= 20);
     let wanted: Vec<_> = queries.iter().map(|query| find(None, query).0).collect();
     let head = 24 + u32::from_le_bytes(whole[12..16].try_into().expect("four bytes")) as usize;
-    let (mut at, mut found) = (head, [0; 6]);
+    let (mut at, mut found) = (head, [0; 11]);
     while at < whole.len() {
         let number = |k: usize| {
             let bytes = whole[at + 12 + 4 * k..][..4].try_into().expect("four bytes");
             u32::from_le_bytes(bytes) as usize
         };
-        let mut places = vec![(at, 96)];
-        for k in 0..5 {
+        let mut places = vec![(at, BATCH_HEAD)];
+        for k in 0..10 {
             let (before, len) = places[k];
             places.push((before + len, number(k)));
         }
@@ -149,7 +154,7 @@ fn damage_of_each_section_gives_no_wrong_answers() {
                 found[section] += usize::from(damage.is_some());
             }
         }
-        at = places[5].0 + places[5].1;
+        at = places[10].0 + places[10].1;
     }
     assert!(found[2] > 0 && found[3] > 0 && found[4] > 0, "{found:?}");
     assert_eq!(found[..2], [0, 0]);
@@ -281,4 +286,61 @@ fn files_are_compared_where_they_may_have_changed() {
         let later = with(changes);
         assert_eq!(later.subject().check(&index, &later.plans), other);
     }
+}
+
+/// Damage of a section of a view is found when it is read, and the rest of the index is used.
+#[test]
+fn damaged_views_are_found() {
+    let case = captures().into_iter().find(|case| case.name.contains("/etmv4/")).expect("a trace");
+    let plan = &case.plans[0];
+    let making = Making { view: true, ..making(&case, false) };
+    let whole = case.index_bytes(&making);
+    let head = 24 + u32::from_le_bytes(whole[12..16].try_into().expect("four bytes")) as usize;
+    let (mut at, mut found) = (head, [0; 5]);
+    while at < whole.len() {
+        let number = |k: usize| {
+            let bytes = whole[at + 12 + 4 * k..][..4].try_into().expect("four bytes");
+            u32::from_le_bytes(bytes) as usize
+        };
+        let sections: Vec<usize> = (0..10).map(number).collect();
+        for view in 0..5 {
+            let start = at + BATCH_HEAD + sections[..5 + view].iter().sum::<usize>();
+            for forged in [false, true] {
+                let mut bytes = whole.clone();
+                bytes[start + sections[5 + view] / 2] ^= 4;
+                if forged {
+                    write_checksums(&mut bytes);
+                }
+                let index = Index::read(Bytes::from(bytes)).expect("a head");
+                assert_eq!(index.damage(), None);
+                let all = read_view(&case, plan, &index);
+                assert!(forged || all.is_err(), "section {view}");
+                found[view] += usize::from(all.is_err());
+            }
+        }
+        at += BATCH_HEAD + sections.iter().sum::<usize>();
+    }
+    assert!(found.iter().all(|found| *found > 3), "{found:?}");
+}
+
+/// Reads all of a view, and plays parts of it.
+fn read_view(case: &Case, plan: &Plan, index: &Index) -> Result<(), FindError> {
+    let buffer = index.buffer(plan.buffer).expect("the buffer");
+    let view = View::new(index, buffer)?.expect("a view");
+    for source in 0..plan.sources.len() {
+        for level in 0..view.shape().levels {
+            view.tiles(source, level, 0..u64::MAX)?;
+        }
+        view.frames(source, 0..u64::MAX, 0)?;
+        view.sums(source, 0..u64::MAX)?;
+        view.lengths(source)?;
+    }
+    let mut player = Player::new(case.subject(), plan, &view).expect("its own plan");
+    for n in 0..buffer.len() {
+        if let Some((_, saved)) = view.stacks(n)? {
+            assert!(saved.threads.len() < 1000);
+        }
+        player.stack(buffer.position(n).elements, 0)?;
+    }
+    Ok(())
 }

@@ -5,6 +5,7 @@ mod damage;
 mod records;
 mod searches;
 mod starts;
+mod views;
 mod windows;
 
 use std::path::{Path, PathBuf};
@@ -76,7 +77,7 @@ impl Case {
 pub(super) fn making(case: &Case, full: bool) -> Making {
     let len = case.capture.buffers.iter().map(|buffer| buffer.len()).max().unwrap_or(0);
     let shape = Shape::new((len / 40).max(64), 4);
-    Making { shape, full, jobs: 1, growing: false }
+    Making { shape, full, jobs: 1, ..Making::default() }
 }
 
 /// The captures of the repository, each with its trace several times: each repetition begins with

@@ -7,9 +7,12 @@ use tracewright_decode::Plan;
 use super::{Case, captures, making, shared};
 use crate::chain::Chain;
 use crate::chain::Shape;
+use crate::checksum::Checksum;
+use crate::format::{BATCH_HEAD, Head};
 use crate::index::Index;
 use crate::probe::Nothing;
 use crate::segment::{Segment, Stream};
+use crate::view::View;
 use crate::writer::Making;
 
 /// Compares the state at each segment with that of a session that decoded the whole trace, and
@@ -83,12 +86,12 @@ fn segments(
         while !rest.is_empty() {
             let piece;
             (piece, rest) = rest.split_at(next(&chain, end).min(rest.len()));
-            segments.extend(chain.feed(piece, end));
+            segments.extend(chain.feed(piece, end).map(|decoded| decoded.segment));
             pieces += 1;
         }
-        segments.extend(chain.close());
+        segments.extend(chain.close().map(|decoded| decoded.segment));
     }
-    segments.push(chain.finish());
+    segments.push(chain.finish().segment);
     (segments, pieces)
 }
 
@@ -249,6 +252,54 @@ fn a_growing_trace_has_the_index_of_the_whole_trace() {
                     check_states(&case, plan, &index);
                 }
             }
+        }
+    }
+}
+
+/// An index as the version before wrote it, which has no sections of a view.
+fn of_the_version_before(bytes: &[u8]) -> Vec<u8> {
+    let len = Head::length(&bytes[..16]).expect("a head") as usize;
+    let head = Head::read(&bytes[..len]).expect("a head");
+    let mut old = Head { old: true, view: None, ..head }.write();
+    let mut rest = &bytes[len..];
+    while let Some((head, after)) = rest.split_at_checked(BATCH_HEAD) {
+        let mut own = head[..12].to_vec();
+        own.extend_from_slice(&head[12..32]);
+        own.extend_from_slice(&head[52..68]);
+        own.extend_from_slice(&head[68..108]);
+        own.extend(Checksum::of(&own).to_le_bytes());
+        assert_eq!(own.len(), 96);
+        let lengths = head[12..52].chunks(4).map(|own| u32::from_le_bytes(own.try_into().unwrap()));
+        let lengths: Vec<usize> = lengths.map(|len| len as usize).collect();
+        let retained: usize = lengths[..5].iter().sum();
+        old.extend(own);
+        old.extend_from_slice(&after[..retained]);
+        rest = &after[lengths.iter().sum::<usize>()..];
+    }
+    old
+}
+
+/// An index of the version before is read as before, and has no view.
+#[test]
+fn the_version_before_is_read() {
+    for case in captures() {
+        let making = Making { view: true, ..making(&case, true) };
+        let bytes = case.index_bytes(&making);
+        let old = Index::read(of_the_version_before(&bytes).into()).expect("an index");
+        let index = Index::read(bytes.into()).expect("an index");
+        assert_eq!(old.damage(), None, "{}", case.name);
+        assert_eq!(case.subject().check(&old, &case.plans), Ok(()), "{}", case.name);
+        assert!(!old.has_view() && index.has_view());
+        assert!(!case.subject().is_of(&old, &case.plans));
+        for (old_buffer, buffer) in old.buffers().iter().zip(index.buffers()) {
+            assert!(old_buffer.is_complete());
+            let all = 0..buffer.len();
+            let segments = index.segments(buffer, all.clone()).expect("segments");
+            assert_eq!(old.segments(old_buffer, all).expect("segments"), segments, "{}", case.name);
+            assert!(View::new(&old, old_buffer).expect("a view").is_none());
+        }
+        for plan in &case.plans {
+            check_states(&case, plan, &old);
         }
     }
 }

@@ -151,17 +151,20 @@ pub(super) fn statics(tree: &Tree) -> Vec<Finding> {
 }
 
 /// Uses of the operating system, the crates that may contain them, and the text of the finding.
-const WORLD: [(&str, &[&str], &str); 10] = [
+const WORLD: [(&str, &[&str], &str); 11] = [
     ("std::fs", &["capture", "cli", "opencsd-abi"], "touches files"),
     // A client of the C interface names files with memory.
     ("fs::read", &["capture", "opencsd-abi"], "touches files"),
     ("File::open", &["capture"], "opens a file"),
     // The output file of `-o FILE`.
     ("File::create", &["capture", "cli"], "creates a file"),
-    ("std::thread", &["decode"], "starts threads"),
+    // A server answers while it takes requests.
+    ("std::thread", &["decode", "viewer"], "starts threads"),
     ("thread::spawn", &["decode"], "starts threads"),
-    ("std::net", &["capture"], "talks to the network"),
-    ("std::process::Command", &[], "starts programs"),
+    ("std::net", &["capture", "viewer"], "talks to the network"),
+    ("tokio::net", &["viewer"], "accepts connections"),
+    // `view` opens the browser.
+    ("std::process::Command", &["cli"], "starts programs"),
     ("SystemTime", &[], "reads the clock"),
     ("Instant::now", &["cli"], "reads the clock"),
 ];

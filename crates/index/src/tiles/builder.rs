@@ -1,0 +1,142 @@
+//! Makes tiles, frames and sums of the pieces of segments, in order.
+
+use std::sync::Arc;
+
+use tracewright_analysis::Code;
+use tracewright_analysis::stacks::{SWITCHES, Stacks, Visitor};
+use tracewright_symbols::UnwindTargets;
+
+use super::ViewShape;
+use super::collected::Collected;
+use super::listener::{Piece, SegmentPieces};
+use super::stacks::SavedView;
+use crate::bytes::put;
+
+/// Open frames for each segment without stored stacks: those of deep stacks take more memory.
+const FRAMES_PER_SEGMENT: u64 = 512;
+
+/// The sections of a batch.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ViewSections {
+    pub(crate) names: Vec<u8>,
+    pub(crate) tiles: Vec<u8>,
+    pub(crate) frames: Vec<u8>,
+    pub(crate) sums: Vec<u8>,
+    pub(crate) stacks: Vec<u8>,
+}
+
+/// What call stacks depend on beside transfers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Program {
+    /// The functions that switch tasks.
+    pub(crate) switches: Vec<u32>,
+    pub(crate) unwind_targets: Arc<UnwindTargets>,
+}
+
+impl Program {
+    pub(crate) fn of(code: &Code) -> Program {
+        let switches = SWITCHES.iter().flat_map(|name| code.named(name)).collect();
+        Program { switches, unwind_targets: code.unwind_targets() }
+    }
+
+    /// Empty stacks of `sources` sources.
+    pub(crate) fn stacks<V: Visitor>(&self, sources: usize, visitor: V) -> Stacks<V> {
+        self.prepare(Stacks::new(sources, visitor))
+    }
+
+    /// Stacks that know what they depend on.
+    pub(crate) fn prepare<V: Visitor>(&self, stacks: Stacks<V>) -> Stacks<V> {
+        stacks
+            .with_switches(self.switches.iter().copied())
+            .with_unwind_targets(Arc::clone(&self.unwind_targets))
+    }
+}
+
+/// Makes the sections of one batch after another.
+#[derive(Debug)]
+pub(crate) struct Builder {
+    stacks: Stacks<Collected>,
+    /// The number of segments, and of bytes, so far.
+    segments: u64,
+    at: u64,
+    /// The segment with the stacks that were stored last, in the batch.
+    saved: Option<(u64, SavedView)>,
+    saved_count: u64,
+    saved_bytes: Vec<u8>,
+}
+
+impl Builder {
+    pub(crate) fn new(shape: ViewShape, sources: usize, program: &Program) -> Builder {
+        let collected = Collected::new(shape, sources);
+        Builder {
+            stacks: program.stacks(sources, collected),
+            segments: 0,
+            at: 0,
+            saved: None,
+            saved_count: 0,
+            saved_bytes: Vec::new(),
+        }
+    }
+
+    /// Takes the next segment.
+    pub(crate) fn segment(&mut self, segment: &SegmentPieces) {
+        self.save(&segment.prints);
+        for piece in &segment.pieces {
+            self.piece(piece);
+        }
+        self.segments += 1;
+    }
+
+    fn piece(&mut self, piece: &Piece) {
+        let log2 = self.stacks.visitor.shape.log2;
+        // What the end of the trace makes certain has no bytes.
+        if piece.end > self.at {
+            self.stacks.visitor.go_to(self.at >> log2);
+        }
+        for (source, counted) in piece.counted.iter().enumerate() {
+            self.stacks.visitor.count(source, counted);
+        }
+        self.stacks.transfers(piece.part.transfers());
+        self.at = piece.end;
+        self.stacks.visitor.reach(piece.end);
+    }
+
+    /// Stores the stacks at the beginning of a segment. Those of many open frames are stored less
+    /// often.
+    fn save(&mut self, prints: &[u32]) {
+        let since = self.saved.as_ref().map(|(segment, _)| self.segments - segment);
+        let due = 1 + self.stacks.open_frames() / FRAMES_PER_SEGMENT;
+        if since.is_some_and(|since| since < due) {
+            return;
+        }
+        let Some(stacks) = self.stacks.save() else { return };
+        let (threads, times) = self.stacks.visitor.open();
+        let saved = SavedView { threads, times, prints: prints.to_vec(), stacks };
+        let before = self.saved.as_ref();
+        let mut bytes = Vec::new();
+        saved.put(before.map(|(_, saved)| saved), self.at, &mut bytes);
+        put(&mut self.saved_bytes, self.segments - before.map_or(0, |(segment, _)| *segment));
+        put(&mut self.saved_bytes, bytes.len() as u64);
+        self.saved_bytes.extend(bytes);
+        self.saved_count += 1;
+        self.saved = Some((self.segments, saved));
+    }
+
+    /// Takes the sections of the segments since the last call. `last`: the trace ends.
+    pub(crate) fn take(&mut self, last: bool) -> ViewSections {
+        if last {
+            self.stacks.finish();
+            self.stacks.visitor.finish();
+        }
+        let mut sections = ViewSections::default();
+        let own = &mut self.stacks.visitor;
+        own.names.put_new(&mut sections.names);
+        own.put_tiles(&mut sections.tiles);
+        own.put_frames(&mut sections.frames);
+        own.put_sums(&mut sections.sums);
+        put(&mut sections.stacks, std::mem::take(&mut self.saved_count));
+        sections.stacks.append(&mut self.saved_bytes);
+        self.saved = None;
+        sections
+    }
+}

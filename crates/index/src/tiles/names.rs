@@ -1,0 +1,204 @@
+//! The functions and threads that tiles, frames and sums number.
+
+use std::collections::HashMap;
+
+use tracewright_analysis::stacks::FunctionId;
+
+use crate::bytes::{Reader, put, put_option};
+
+/// A thread of the call stacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ViewThread {
+    /// The number of its source in the plan of the buffer.
+    pub source: u16,
+    /// Its identifier in the trace.
+    pub id: Option<u64>,
+}
+
+/// The functions that were executed, in order of their first frames, and the threads.
+#[derive(Clone, Debug, Default)]
+pub struct Names {
+    functions: Vec<FunctionId>,
+    numbers: HashMap<FunctionId, u32>,
+    /// By number of a known function below `DIRECT`: its number here plus 1, or 0.
+    known: Vec<u32>,
+    threads: Vec<Option<ViewThread>>,
+    /// The functions that were written, and the threads that were changed since.
+    written: usize,
+    changed: Vec<u32>,
+}
+
+impl Names {
+    /// The functions, in order of their numbers here.
+    pub fn functions(&self) -> &[FunctionId] {
+        &self.functions
+    }
+
+    /// The threads, in order of their numbers. `None` for numbers that no thread has.
+    pub fn threads(&self) -> &[Option<ViewThread>] {
+        &self.threads
+    }
+
+    /// The number of a function that was executed.
+    pub fn number(&self, function: FunctionId) -> Option<u32> {
+        match function {
+            FunctionId::Known(n) if n < DIRECT => self.known.get(n as usize)?.checked_sub(1),
+            _ => self.numbers.get(&function).copied(),
+        }
+    }
+
+    /// The numbers of the threads of a source, in order.
+    pub fn threads_of(&self, source: usize) -> impl Iterator<Item = u32> + '_ {
+        let threads = (0..).zip(&self.threads);
+        let own = move |thread: &ViewThread| usize::from(thread.source) == source;
+        threads.filter_map(move |(n, thread)| thread.filter(own).map(|_| n))
+    }
+
+    /// The number of a function, which gets one where it has none.
+    #[inline]
+    pub(crate) fn add(&mut self, function: FunctionId) -> u32 {
+        match self.number(function) {
+            Some(number) => number,
+            None => self.push(function),
+        }
+    }
+
+    #[cold]
+    fn push(&mut self, function: FunctionId) -> u32 {
+        let number = u32::try_from(self.functions.len()).unwrap_or(u32::MAX - 1);
+        self.functions.push(function);
+        match function {
+            FunctionId::Known(n) if n < DIRECT => {
+                let n = n as usize;
+                if self.known.len() <= n {
+                    self.known.resize(n + 1, 0);
+                }
+                if let Some(own) = self.known.get_mut(n) {
+                    *own = number + 1;
+                }
+            }
+            _ => {
+                self.numbers.insert(function, number);
+            }
+        }
+        number
+    }
+
+    /// A thread, or its identifier.
+    pub(crate) fn thread(&mut self, number: usize, thread: ViewThread) {
+        if self.threads.len() <= number {
+            self.threads.resize(number + 1, None);
+        }
+        if let Some(own) = self.threads.get_mut(number) {
+            *own = Some(thread);
+        }
+        if let Ok(number) = u32::try_from(number) {
+            self.changed.push(number);
+        }
+    }
+
+    /// Appends what was added since the last call.
+    pub(crate) fn put_new(&mut self, out: &mut Vec<u8>) {
+        let new = self.functions.get(self.written..).unwrap_or_default();
+        put(out, new.len() as u64);
+        new.iter().for_each(|function| put_function(out, *function));
+        self.written = self.functions.len();
+        let changed = std::mem::take(&mut self.changed);
+        put(out, changed.len() as u64);
+        for number in changed {
+            let Some(Some(thread)) = self.threads.get(number as usize) else { continue };
+            put(out, number.into());
+            put(out, thread.source.into());
+            put_option(out, thread.id);
+        }
+    }
+
+    /// Reads what a batch adds.
+    pub(crate) fn read(&mut self, from: &mut Reader<'_>) -> Option<()> {
+        for _ in 0..from.count()? {
+            let function = read_function(from)?;
+            if self.number(function).is_some() {
+                return None;
+            }
+            self.push(function);
+        }
+        let changed = from.count()?;
+        // Threads have numbers in order.
+        let most = self.threads.len() + changed;
+        for _ in 0..changed {
+            let number = usize::try_from(from.number()?).ok().filter(|n| *n < most)?;
+            let source = u16::try_from(from.number()?).ok()?;
+            self.thread(number, ViewThread { source, id: from.option()? });
+        }
+        self.changed.clear();
+        self.written = self.functions.len();
+        from.0.is_empty().then_some(())
+    }
+}
+
+/// The numbers of known functions that are found in a table.
+const DIRECT: u32 = 1 << 20;
+
+/// Appends a function.
+pub(crate) fn put_function(out: &mut Vec<u8>, function: FunctionId) {
+    match function {
+        FunctionId::Known(number) => {
+            put(out, 0);
+            put(out, number.into());
+        }
+        FunctionId::At(address) => {
+            put(out, 1);
+            put(out, address);
+        }
+        FunctionId::Handler(number) => {
+            put(out, 2);
+            put(out, number.into());
+        }
+        FunctionId::Unknown => put(out, 3),
+    }
+}
+
+/// Reads a function.
+pub(crate) fn read_function(from: &mut Reader<'_>) -> Option<FunctionId> {
+    Some(match from.number()? {
+        0 => FunctionId::Known(u32::try_from(from.number()?).ok()?),
+        1 => FunctionId::At(from.number()?),
+        2 => FunctionId::Handler(u16::try_from(from.number()?).ok()?),
+        3 => FunctionId::Unknown,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_as_they_were_written() {
+        let mut names = Names::default();
+        let functions = [
+            FunctionId::Known(7),
+            FunctionId::At(u64::MAX),
+            FunctionId::Handler(15),
+            FunctionId::Unknown,
+            FunctionId::Known(0),
+        ];
+        assert_eq!(functions.map(|function| names.add(function)), [0, 1, 2, 3, 4]);
+        assert_eq!(functions.map(|function| names.add(function)), [0, 1, 2, 3, 4]);
+        names.thread(0, ViewThread { source: 0, id: None });
+        let (mut first, mut second) = (Vec::new(), Vec::new());
+        names.put_new(&mut first);
+        names.thread(0, ViewThread { source: 0, id: Some(4) });
+        names.thread(1, ViewThread { source: 1, id: None });
+        names.add(FunctionId::At(3));
+        names.put_new(&mut second);
+        let mut read = Names::default();
+        for bytes in [first, second] {
+            assert_eq!(read.read(&mut Reader(&bytes)), Some(()));
+        }
+        assert_eq!(read.functions(), names.functions());
+        assert_eq!(read.threads(), names.threads());
+        assert_eq!(read.number(FunctionId::At(3)), Some(5));
+        assert_eq!(read.threads_of(1).collect::<Vec<_>>(), [1]);
+    }
+}

@@ -1,0 +1,74 @@
+//! Sums by function, while they are made.
+
+use super::granule::{CallLengths, FunctionSums, LENGTHS, length_class};
+
+/// Sums of one source, by number of the function.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sums {
+    functions: Vec<FunctionSums>,
+    /// The functions that are not zero.
+    touched: Vec<u32>,
+    /// How long calls take, since they were taken last.
+    lengths: Vec<Option<Box<[u64; LENGTHS]>>>,
+}
+
+impl Sums {
+    /// The sums of a function.
+    #[inline]
+    pub(crate) fn of(&mut self, function: u32) -> Option<&mut FunctionSums> {
+        let n = function as usize;
+        if self.functions.len() <= n {
+            self.functions.resize(n + 1, FunctionSums::default());
+        }
+        let own = self.functions.get_mut(n)?;
+        if *own == FunctionSums::default() {
+            self.touched.push(function);
+        }
+        Some(own)
+    }
+
+    /// A whole call ends at offset `at`.
+    #[inline]
+    pub(crate) fn end(&mut self, function: u32, instructions: u64, at: u64) {
+        if let Some(own) = self.of(function) {
+            own.end(instructions, at);
+        }
+        let n = function as usize;
+        if self.lengths.len() <= n {
+            self.lengths.resize(n + 1, None);
+        }
+        if let Some(own) = self.lengths.get_mut(n)
+            && let Some(count) = own
+                .get_or_insert_with(|| Box::new([0; LENGTHS]))
+                .get_mut(length_class(instructions))
+        {
+            *count += 1;
+        }
+    }
+
+    /// Takes the sums, in order of the functions.
+    pub(crate) fn take(&mut self) -> Vec<(u32, FunctionSums)> {
+        let mut touched = std::mem::take(&mut self.touched);
+        touched.sort_unstable();
+        touched.dedup();
+        let mut take = |function: u32| {
+            let own = self.functions.get_mut(function as usize).map(std::mem::take);
+            (function, own.unwrap_or_default())
+        };
+        let all = touched.into_iter().map(&mut take);
+        all.filter(|(_, sums)| *sums != FunctionSums::default()).collect()
+    }
+
+    /// Takes how long calls take.
+    pub(crate) fn take_lengths(&mut self) -> CallLengths {
+        let mut all = CallLengths::new();
+        for (function, own) in (0..).zip(&mut self.lengths) {
+            for (class, count) in (0..).zip(own.iter_mut().flat_map(|own| own.iter_mut())) {
+                if *count > 0 {
+                    all.push((function, class, std::mem::take(count)));
+                }
+            }
+        }
+        all
+    }
+}
