@@ -23,9 +23,9 @@ struct StepTable<T> {
     values: Vec<T>,
 }
 
-/// Values of the steps of each source, by [`BlockStep::index`]: what a listener needs of an executed
-/// block is made once, as long as blocks have the same numbers. They determine no result: two tables
-/// are always equal.
+/// Values of the steps of each source, by [`BlockStep::index`]: what a listener needs of an
+/// executed block is made once, as long as blocks have the same numbers. They determine no result:
+/// two tables are always equal.
 #[derive(Clone, Debug)]
 pub struct StepTables<T>(Vec<StepTable<T>>);
 
