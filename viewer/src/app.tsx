@@ -23,6 +23,7 @@ import { announced, lengthOf, showAll, zoom, zoomToSelection } from "./timeline/
 import { Overview } from "./timeline/overview";
 import { Twin } from "./timeline/twin";
 import { Timeline } from "./timeline/view";
+import { Boundary } from "./ui/boundary";
 import { Dialogs } from "./ui/dialogs";
 import { Tabs } from "./ui/tabs";
 import type { Tab } from "./ui/tabs";
@@ -118,7 +119,7 @@ function Bar() {
           </label>
         ))}
       </fieldset>
-      <label class="switch" title="Times in which nothing was executed are drawn narrow">
+      <label class="switch" title="Long times with hardly an instruction are drawn narrow">
         <input
           type="checkbox"
           checked={state.compress.value}
@@ -267,7 +268,9 @@ function LeftPane() {
   const Panel = panel;
   return (
     <Tabs name="left" label="Analysis" tabs={tabs} active={state.left.value} select={(id) => (state.left.value = id)}>
-      <Panel key={state.bufferNumber.value} />
+      <Boundary key={`${state.bufferNumber.value} ${state.left.value}`}>
+        <Panel />
+      </Boundary>
     </Tabs>
   );
 }
@@ -280,8 +283,10 @@ function RightPane() {
   const Panel = state.right.value === "instructions" ? Instructions : Source;
   return (
     <Tabs name="right" label="Focus" tabs={tabs} active={state.right.value} select={(id) => (state.right.value = id)}>
-      <Stack />
-      <Panel key={state.bufferNumber.value} />
+      <Boundary key={`${state.bufferNumber.value} ${state.right.value}`}>
+        <Stack />
+        <Panel />
+      </Boundary>
     </Tabs>
   );
 }

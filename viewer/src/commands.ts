@@ -5,8 +5,9 @@ import * as state from "./model/state";
 import type { LeftPanel, RightPanel } from "./model/state";
 import type { Call, Found } from "./data/types";
 import * as listing from "./model/listing";
+import { chromeTrace, save } from "./model/export";
 import { fragment } from "./model/link";
-import { goToMatch, isFault, momentOf } from "./model/moments";
+import { exceptionName, goToMatch, isFault, momentOf } from "./model/moments";
 import { bookmarkFocus, bookmarkSelection } from "./model/notes";
 import { goToCall } from "./panels/calls";
 import { goToResult } from "./panels/find";
@@ -64,7 +65,7 @@ function exception(direction: "next" | "previous"): void {
 async function fault(direction: "next" | "previous"): Promise<void> {
   const info = state.buffer.peek();
   if (info === null) return;
-  const kinds = info.exceptions.filter((e) => isFault(e.name));
+  const kinds = info.exceptions.filter((e) => isFault(exceptionName(e)));
   if (kinds.length === 0) return navigate.announce("The trace has no fault.");
   const here = state.focus.peek()?.element;
   let best: Found | null = null;
@@ -156,7 +157,7 @@ export const COMMANDS: readonly Command[] = [
   { label: "Fit the frame in focus; again: the whole trace", group: "View", keys: ["f"], run: navigate.fitFocus },
   { label: "Zoom to the selection", group: "View", keys: ["z"], run: navigate.zoomToSelection },
   { label: "Next axis: time, instructions, bytes", group: "View", keys: ["t"], run: nextAxis },
-  { label: "Compress times in which nothing ran", group: "View", keys: ["c"], run: () => (state.compress.value = !state.compress.peek()) },
+  { label: "Compress idle time", group: "View", keys: ["c"], run: () => (state.compress.value = !state.compress.peek()) },
   { label: "Scroll rows up", group: "View", keys: ["Shift+ArrowUp"], run: () => (navigate.scroll.value = Math.max(0, navigate.scroll.peek() - 57)) },
   { label: "Scroll rows down", group: "View", keys: ["Shift+ArrowDown"], run: () => (navigate.scroll.value += 57) },
 
@@ -200,8 +201,18 @@ export const COMMANDS: readonly Command[] = [
   { label: "Clear the selection", group: "Marks", keys: ["Shift+V"], run: () => (state.selection.value = null) },
   { label: "Bookmark at the focus", group: "Marks", keys: ["b"], run: () => mark(bookmarkFocus(), "Nothing is in focus.") },
   { label: "Bookmark of the selection", group: "Marks", keys: ["m"], run: () => mark(bookmarkSelection(), "Nothing is selected.") },
+  { label: "Save the view for Perfetto, as JSON of Chrome", group: "Marks", keys: ["Shift+P"], run: saveView },
   { label: "Copy a link to this moment", group: "Marks", keys: ["y"], run: () => void copyLink() },
 ];
+
+function saveView(): void {
+  const picture = navigate.scene.current;
+  if (picture === null) return;
+  const { text, calls } = chromeTrace(picture);
+  if (calls === 0) return navigate.announce("The view has no calls to save.");
+  save("trace.json", text);
+  navigate.announce(`${calls.toLocaleString("en")} calls were saved; Perfetto opens the file.`);
+}
 
 function mark(done: boolean, problem: string): void {
   if (done) state.left.value = "bookmarks";

@@ -54,9 +54,9 @@ function trim(value: number): string {
   return Number(value.toFixed(digits)).toLocaleString("en");
 }
 
-/** An address with at least eight digits. */
-export function hex(value: string | number): string {
-  return typeof value === "string" ? value : `0x${value.toString(16).padStart(8, "0")}`;
+/** An address with at least eight digits, so that addresses are below each other. */
+export function hex(address: string): string {
+  return /^0x[0-9a-f]{1,7}$/.test(address) ? `0x${address.slice(2).padStart(8, "0")}` : address;
 }
 
 /** `n` things, with the plural of regular words. */

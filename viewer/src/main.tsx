@@ -61,11 +61,6 @@ async function start(root: HTMLElement): Promise<void> {
   readNotes().catch((error: unknown) => {
     state.problem.value = error instanceof Error ? error.message : String(error);
   });
-  let number = state.bufferNumber.peek();
-  state.bufferNumber.subscribe((next) => {
-    if (next !== number) forget();
-    number = next;
-  });
 }
 
 const root = document.getElementById("app");

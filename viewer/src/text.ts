@@ -28,6 +28,11 @@ export function visible(text: string, limit = TEXT_LIMIT): string {
   return text.length > limit ? `${shown}…` : shown;
 }
 
+/** A line that was laid out in columns, as a sentence. */
+export function sentence(text: string): string {
+  return visible(text.replace(/ {2,}/g, " "));
+}
+
 /** A line of source: tabs become spaces, to columns of 4; the rest is that of `visible`. */
 export function visibleLine(text: string): string {
   let column = 0;

@@ -71,6 +71,7 @@ export const tests = {
     const before = await depth();
     await page.keyboard.press("ArrowUp");
     equal(await depth(), before - 1, "the caller");
+    await until(page, () => document.querySelector("[role=treegrid] [aria-selected=true]") !== null, null, "the table follows");
     const rows = await page.evaluate(() => {
       const grid = document.querySelector("[role=treegrid][aria-label='Frames around the focus']");
       return { all: grid.querySelectorAll("[role=row]").length, selected: grid.querySelectorAll("[aria-selected=true]").length };

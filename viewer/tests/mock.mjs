@@ -51,10 +51,19 @@ export function makeApi(options = {}) {
   let notes = [];
 
   const times = trace.times === null ? undefined : { first: String(trace.times.first), last: String(trace.times.last) };
+  const second = options.cores === 2;
+  const threadOf = (q) => (second && q.get("source") === "2" ? 1 : 0);
+  const isCode = (q) => q.get("source") === "0" || (second && q.get("source") === "2");
   const code = { number: 0, name: "ETM_0", protocol: "ETMv4", id: 16, elements: trace.elements, instructions: trace.instructions, times };
   const itm = { number: 1, name: "ITM_0", protocol: "ITM", id: 1, elements: trace.output.length, instructions: 0, times };
 
-  const capture = () => ({
+  const capture = () => {
+    const answer = one();
+    const [first] = answer.buffers;
+    for (let n = 1; n < (options.buffers ?? 1); n++) answer.buffers.push({ ...first, number: n, name: `CPU ${n}` });
+    return answer;
+  };
+  const one = () => ({
     version: 1,
     name: options.name ?? "queens",
     program: "queens.elf",
@@ -77,8 +86,8 @@ export function makeApi(options = {}) {
         tile_log2: tileLog2,
         levels,
         detail_bytes: detailBytes,
-        sources: [...(withCode ? [code] : []), ...(withOutput ? [itm] : [])],
-        threads: [{ number: 0, source: 0 }],
+        sources: [...(withCode ? [code] : []), ...(withOutput ? [itm] : []), ...(second ? [{ ...code, number: 2, name: "ETM_1", id: 17 }] : [])],
+        threads: [{ number: 0, source: 0 }, ...(second ? [{ number: 1, source: 2, id: 7, name: "idle" }] : [])],
         channels: withOutput ? [{ key: 0, name: "port 0", writes: trace.output.length }] : [],
         exceptions: withCode
           ? [
@@ -93,7 +102,8 @@ export function makeApi(options = {}) {
 
   const tiles = (q) => {
     const level = Number(q.get("level"));
-    const [first, count, source] = [Number(q.get("first")), Number(q.get("count")), Number(q.get("source"))];
+    const [first, count] = [Number(q.get("first")), Number(q.get("count"))];
+    const source = isCode(q) ? 0 : 1;
     const size = 2 ** (tileLog2 + 2 * level);
     const rows = { function: [], weight: [], all: [] };
     const parts = { instructions: [], thread: [], depth: [], first: [], begun: [] };
@@ -120,7 +130,7 @@ export function makeApi(options = {}) {
       const whole = here.filter((f) => f.beginI <= from && f.endI >= to);
       const least = Math.max(0, ...whole.map((f) => f.depth + 1));
       parts.instructions.push(instructions);
-      parts.thread.push(0);
+      parts.thread.push(threadOf(q));
       parts.depth.push(least);
       parts.first.push(rows.function.length);
       parts.begun.push(here.filter((f) => f.beginI >= from).length);
@@ -149,11 +159,11 @@ export function makeApi(options = {}) {
     ]);
   };
 
-  const frameArrays = (list) => [
+  const frameArrays = (list, thread) => [
     Float64Array.from(list, (f) => f.begin), Float64Array.from(list, (f) => f.end),
     Float64Array.from(list, (f) => f.beginI), Float64Array.from(list, (f) => f.endI),
     Float64Array.from(list, (f) => relative(f.beginT)), Float64Array.from(list, (f) => relative(f.endT)),
-    Float64Array.from(list, (f) => f.own), new Uint32Array(list.length),
+    Float64Array.from(list, (f) => f.own), new Uint32Array(list.length).fill(thread),
     Uint32Array.from(list, (f) => f.function), Int32Array.from(list, (f) => f.depth),
     Uint8Array.from(list, (f) => f.entry), Uint8Array.from(list, (f) => f.ending), Uint8Array.from(list, (f) => f.flags),
   ];
@@ -165,14 +175,14 @@ export function makeApi(options = {}) {
   const framesRoute = (q) => {
     const [from, to] = rangeOf(q);
     const min = Math.max(Number(q.get("min")), 2 ** tileLog2);
-    const all = q.get("source") === "0" ? frames.filter((f) => f.begin < to && f.end > from && f.end - f.begin >= min) : [];
+    const all = isCode(q) ? frames.filter((f) => f.begin < to && f.end > from && f.end - f.begin >= min) : [];
     const list = all.slice(0, 20_000);
-    return binary(0x52465754, [list.length, all.length - list.length, 0, 0, 0, 0], [from, to, min, 0], frameArrays(list));
+    return binary(0x52465754, [list.length, all.length - list.length, 0, 0, 0, 0], [from, to, min, 0], frameArrays(list, threadOf(q)));
   };
   const detail = (q) => {
     const [from, to] = rangeOf(q);
     if (to - from > detailBytes) throw new Refused(413, "too-large", `at most ${detailBytes} bytes`);
-    const source = Number(q.get("source"));
+    const source = isCode(q) ? 0 : 1;
     const list = source === 0
       ? frames
           .filter((f) => f.begin < to && f.end >= from)
@@ -180,7 +190,7 @@ export function makeApi(options = {}) {
       : [];
     const happened = events.filter((e) => e.at >= from && e.at < to && (e.itm === true) === (source === 1));
     return binary(0x54445754, [list.length, 0, happened.length, 0, 0, 0], [from, to, 0, 0], [
-      ...frameArrays(list),
+      ...frameArrays(list, threadOf(q)),
       Float64Array.from(happened, (e) => e.at), Float64Array.from(happened, (e) => e.instruction),
       Float64Array.from(happened, (e) => relative(e.time)), Float64Array.from(happened, (e) => e.value),
       Float64Array.from(happened, (e) => e.element), Uint8Array.from(happened, (e) => e.kind),

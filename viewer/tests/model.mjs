@@ -205,4 +205,51 @@ export const tests = {
     await close();
     server.close();
   },
+
+  "model: two processors and two buffers": async (browser) => {
+    const server = await serve({ instructions: 20_000, cores: 2, buffers: 2 });
+    const { page, errors, close } = await openPage(browser, server.url);
+    const read = () =>
+      page.evaluate(() => {
+        const scene = window.tracewright.scene.current;
+        return { tracks: scene.tracks.map((t) => `${t.kind} ${t.source.name}`), buffer: scene.info.number };
+      });
+    const rows = ["head ITM_0", "output ITM_0", "head ETM_0", "events ETM_0", "frames ETM_0", "head ETM_1", "events ETM_1", "frames ETM_1"];
+    equal(await read(), { tracks: rows, buffer: 0 }, "the rows of both");
+    for (const axis of ["instructions", "bytes", "time"]) {
+      await page.evaluate((axis) => (window.tracewright.state.axis.value = axis), axis);
+      await page.keyboard.press("w");
+      await settled(page);
+    }
+    await page.keyboard.press("End");
+    await settled(page);
+    await page.locator(".top select").selectOption("1");
+    await until(page, () => window.tracewright.scene.current?.info.number === 1, null, "the other buffer");
+    await settled(page);
+    equal(await read(), { tracks: rows, buffer: 1 }, "the rows of the other");
+    equal(await page.evaluate(() => window.tracewright.state.focus.value), null, "no focus");
+    await page.waitForTimeout(400);
+    truthy(page.url().includes("&b=1"), page.url());
+    equal(errors, [], "errors");
+    await close();
+    server.close();
+  },
+
+  "model: the view is saved for Perfetto": async (browser) => {
+    const server = await serve({ instructions: 20_000 });
+    const { page, errors, close } = await openPage(browser, server.url, { acceptDownloads: true });
+    const [download] = await Promise.all([page.waitForEvent("download"), page.keyboard.press("Shift+P")]);
+    const stream = await download.createReadStream();
+    let text = "";
+    for await (const part of stream) text += part;
+    const { traceEvents, otherData } = JSON.parse(text);
+    const saved = traceEvents.filter((e) => e.ph === "X");
+    equal(saved.length, server.api.trace.frames.length, "calls");
+    const name = (f) => server.api.trace.names[f.function].name;
+    equal(saved.map((e) => e.name).sort(), server.api.trace.frames.map(name).sort(), "their functions");
+    equal(otherData.unit, "ticks", "the unit");
+    equal(errors, [], "errors");
+    await close();
+    server.close();
+  },
 };

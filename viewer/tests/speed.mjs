@@ -8,7 +8,7 @@ export const tests = {
   "speed: wheel from the whole trace to an instruction and back": async (browser) => {
     const server = await serve({ instructions: 400_000, bytesPerInstruction: 4 });
     const { page, errors, close } = await openPage(browser, server.url);
-    await page.mouse.move(800, 300);
+    await page.mouse.click(800, 300);
     await page.evaluate(() => window.tracewright.frameTimes.splice(0));
     for (let k = 0; k < 60; k++) await page.mouse.wheel(0, -120);
     await settled(page);

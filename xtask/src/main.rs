@@ -1,6 +1,6 @@
 //! Chores of this repository: `cargo xtask tidy`, `cargo xtask dist`,
 //! `cargo xtask bench-reference`, `cargo xtask nightly`,
-//! `cargo xtask real-programs`, `cargo xtask report-picture`.
+//! `cargo xtask real-programs`, `cargo xtask report-picture`, `cargo xtask view-picture`.
 #![forbid(unsafe_code)]
 
 use std::path::Path;
@@ -34,6 +34,7 @@ usage: cargo xtask tidy           check the invariants of ARCHITECTURE.md
          --only PART              only tools, run, releases, sanitizer or fuzz (repeatable)
          --record FILE            the record; default `nightly/DATE.md` in the target folder
        cargo xtask report-picture make the picture of the report in the README
+       cargo xtask view-picture   make the picture of the viewer in the README
        cargo xtask real-programs [NAME...]
                                   compile programs, run them under QEMU, encode, decode and compare
        cargo xtask bench-reference [OPTION...]
@@ -67,7 +68,8 @@ fn main() -> ExitCode {
         ["dist", ref options @ ..] => dist::run(root(), options),
         ["install", ref options @ ..] => dist::install(root(), options),
         ["nightly", ref options @ ..] => nightly::run(root(), options),
-        ["report-picture"] => picture::run(root()),
+        ["report-picture"] => picture::report(root()),
+        ["view-picture"] => picture::view(root()),
         ["real-programs", ref words @ ..] => programs::run(root(), words),
         ["bench-reference", ref options @ ..] => reference::run(root(), options),
         ["bench-riscv", ref options @ ..] => riscv(options),

@@ -6,6 +6,7 @@ import type { Range } from "../model/state";
 import { Relation } from "../draw/relation";
 import { KIND } from "./layout";
 import type { Detail, Frames, Tiles } from "./layout";
+import { ServerError } from "./backend";
 import { Cancelled } from "./queue";
 import type { BufferInfo, SourceInfo } from "./types";
 
@@ -15,6 +16,8 @@ const BLOCK = 512;
 const DETAIL_VIEW = 2 ** 21;
 const DETAIL_PART = 2 ** 20;
 const LEAST_PART = 2 ** 12;
+/** A trace of this length is one part. */
+const SMALL = 2 ** 16;
 /** What is held: frames of details, blocks of tiles. */
 const FRAMES_HELD = 600_000;
 const BLOCKS_HELD = 400;
@@ -22,6 +25,7 @@ const BLOCKS_HELD = 400;
 /** A part of the trace and the frames in it, all or the long ones. */
 export interface Part {
   key: string;
+  buffer: number;
   source: number;
   from: number;
   to: number;
@@ -33,6 +37,8 @@ export interface Part {
   begin: { u: Float64Array; t: Float64Array };
   end: { u: Float64Array; t: Float64Array };
   events: { u: Float64Array; t: Float64Array };
+  /** The frames of each thread, in order of begin, and their depths. */
+  threads: Map<number, { frames: Uint32Array; least: number; most: number }>;
 }
 
 const tileBlocks = new Map<string, Tiles>();
@@ -70,19 +76,28 @@ export function levelFor(info: BufferInfo, bytes: number): number {
   return Math.min(info.levels - 1, Math.max(0, level));
 }
 
-/** The least level with the whole trace in one block. */
+/** The least level with the whole trace in four blocks: about a tile for each pixel of a screen. */
 export function wholeLevel(info: BufferInfo): number {
   let level = 0;
-  while (level < info.levels - 1 && info.bytes / tileSize(info, level) > BLOCK) level += 1;
+  while (level < info.levels - 1 && info.bytes / tileSize(info, level) > 4 * BLOCK) level += 1;
   return level;
 }
 
-function tileKey(source: number, level: number, block: number): string {
-  return `tiles/${source}/${level}/${block}`;
+function tileKey(info: BufferInfo, source: number, level: number, block: number): string {
+  return `tiles/${info.number}/${source}/${level}/${block}`;
 }
 
 function blockOf(info: BufferInfo, level: number, offset: number): number {
   return Math.floor(offset / (tileSize(info, level) * BLOCK));
+}
+
+/** The blocks of tiles that `range` is in: the same for neighbouring views. */
+export function blockRange(info: BufferInfo, level: number, range: Range): Range {
+  const size = tileSize(info, level) * BLOCK;
+  return {
+    from: Math.floor(range.from / size) * size,
+    to: Math.min(info.bytes, Math.ceil(range.to / size) * size),
+  };
 }
 
 export interface TilePiece {
@@ -101,13 +116,13 @@ export function tilesFor(info: BufferInfo, source: number, level: number, range:
   for (let block = first; block <= last; block++) {
     const from = Math.max(range.from, block * size);
     const to = Math.min(range.to, (block + 1) * size);
-    const tiles = recent(tileBlocks, tileKey(source, level, block));
+    const tiles = recent(tileBlocks, tileKey(info, source, level, block));
     if (tiles !== undefined) {
       pieces.push({ tiles, from, to });
       continue;
     }
     for (let coarser = level + 1; coarser < info.levels; coarser++) {
-      const other = tileBlocks.get(tileKey(source, coarser, blockOf(info, coarser, from)));
+      const other = tileBlocks.get(tileKey(info, source, coarser, blockOf(info, coarser, from)));
       if (other !== undefined) {
         pieces.push({ tiles: other, from, to });
         break;
@@ -123,7 +138,7 @@ export function partsFor(info: BufferInfo, source: number, range: Range): { part
   const found: Part[] = [];
   let exact = wanted.detail;
   for (const { from, to } of wanted.ranges) {
-    const key = partKey(source, wanted.detail, from, to);
+    const key = partKey(info, source, wanted.detail, from, to);
     const part = recent(parts, key);
     if (part !== undefined) found.push(part);
     else exact = false;
@@ -131,7 +146,11 @@ export function partsFor(info: BufferInfo, source: number, range: Range): { part
   if (found.length === wanted.ranges.length) return { parts: found, exact };
   // The old picture, until the new one is there: what overlaps the view most, in the finest parts.
   const others = [...parts.values()].filter(
-    (part) => part.source === source && part.from < range.to && part.to > range.from,
+    (part) =>
+      part.buffer === info.number &&
+      part.source === source &&
+      part.from < range.to &&
+      part.to > range.from,
   );
   const chosen: Part[] = [];
   const covers = (from: number, to: number) =>
@@ -144,8 +163,8 @@ export function partsFor(info: BufferInfo, source: number, range: Range): { part
   return { parts: chosen, exact: false };
 }
 
-function partKey(source: number, detail: boolean, from: number, to: number): string {
-  return `${detail ? "detail" : "frames"}/${source}/${from}/${to}`;
+function partKey(info: BufferInfo, source: number, detail: boolean, from: number, to: number): string {
+  return `${detail ? "detail" : "frames"}/${info.number}/${source}/${from}/${to}`;
 }
 
 function detailLimit(info: BufferInfo): number {
@@ -162,7 +181,7 @@ function wantedParts(info: BufferInfo, range: Range): { detail: boolean; ranges:
   const length = range.to - range.from;
   const detail = isDetailed(info, range);
   const most = detail ? Math.min(DETAIL_PART, 2 ** Math.floor(Math.log2(info.detail_bytes))) : Infinity;
-  const small = detail && info.bytes <= most;
+  const small = detail && info.bytes <= SMALL;
   const size = small
     ? info.bytes
     : Math.min(most, Math.max(LEAST_PART, 2 ** Math.ceil(Math.log2(length))));
@@ -199,6 +218,8 @@ function request<T>(
       (error: unknown) => {
         if (error instanceof Cancelled) return;
         failed.add(key);
+        // Of a part that takes too long there are tiles; a shorter one is asked for at another zoom.
+        if (error instanceof ServerError && error.code === "time") return;
         problem.value = error instanceof Error ? error.message : String(error);
       },
     )
@@ -260,7 +281,7 @@ function needTiles(info: BufferInfo, source: number, level: number, range: Range
   const first = Math.max(0, Math.floor(range.from / size));
   const last = Math.floor(Math.min(range.to, info.bytes - 1) / size);
   for (let block = first; block <= last; block++) {
-    const key = tileKey(source, level, block);
+    const key = tileKey(info, source, level, block);
     if (tileBlocks.has(key)) continue;
     const p = {
       buffer: info.number,
@@ -279,20 +300,20 @@ function needTiles(info: BufferInfo, source: number, level: number, range: Range
 function needParts(info: BufferInfo, source: number, range: Range, detail: boolean, rank: number, need: Need): void {
   const wanted = detail ? wantedParts(info, range) : { detail, ranges: frameRanges(info, range) };
   for (const { from, to } of wanted.ranges) {
-    const key = partKey(source, detail, from, to);
+    const key = partKey(info, source, detail, from, to);
     if (parts.has(key)) continue;
     const p = { buffer: info.number, source, from, to, c: capture.peek()?.checksum };
     if (detail) {
       need(key, rank, () =>
         request(key, rank, (signal) => backend.detail(p, signal), (detail) => {
-          parts.set(key, partOf(key, source, from, to, detail, detail));
+          parts.set(key, partOf(key, info.number, source, from, to, detail, detail));
         }),
       );
     } else {
       const min = leastFrame(info, to - from);
       need(key, rank, () =>
         request(key, rank, (signal) => backend.frames({ ...p, min }, signal), (frames) => {
-          parts.set(key, partOf(key, source, from, to, frames, null));
+          parts.set(key, partOf(key, info.number, source, from, to, frames, null));
         }),
       );
     }
@@ -340,6 +361,7 @@ function relationOf(detail: Detail): Relation {
 
 function partOf(
   key: string,
+  buffer: number,
   source: number,
   from: number,
   to: number,
@@ -364,6 +386,7 @@ function partOf(
   const none = { u: new Float64Array(0), t: new Float64Array(0) };
   return {
     key,
+    buffer,
     source,
     from,
     to,
@@ -372,9 +395,26 @@ function partOf(
     relation,
     begin: exact(frames.begin, frames.beginInstruction, frames.beginTime),
     end: exact(frames.end, frames.endInstruction, frames.endTime),
+    threads: byThread(frames),
     events:
       detail === null ? none : exact(detail.eventAt, detail.eventInstruction, detail.eventTime),
   };
+}
+
+function byThread(frames: Frames): Part["threads"] {
+  const lists = new Map<number, { frames: number[]; least: number; most: number }>();
+  for (let f = 0; f < frames.thread.length; f++) {
+    const depth = frames.depth[f] as number;
+    let list = lists.get(frames.thread[f] as number);
+    if (list === undefined) {
+      list = { frames: [], least: depth, most: depth };
+      lists.set(frames.thread[f] as number, list);
+    }
+    list.frames.push(f);
+    list.least = Math.min(list.least, depth);
+    list.most = Math.max(list.most, depth);
+  }
+  return new Map([...lists].map(([t, list]) => [t, { ...list, frames: Uint32Array.from(list.frames) }]));
 }
 
 function trim(): void {

@@ -30,7 +30,7 @@ export interface Channel {
 
 export interface ExceptionInfo {
   number: number;
-  name: string;
+  name?: string;
   count: number;
 }
 
@@ -113,6 +113,8 @@ export interface Row {
   passed?: boolean;
   kind?: string;
   name?: string;
+  number?: number;
+  reason?: string;
 }
 
 export interface List {
@@ -242,7 +244,7 @@ export interface Output {
 
 export interface ExceptionRow extends Located {
   number: number;
-  name: string;
+  name?: string;
   return_address?: string;
 }
 

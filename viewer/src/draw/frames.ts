@@ -61,8 +61,7 @@ function boxes(drawing: Drawing, parts: readonly Part[]): Box[] {
   for (const part of parts) {
     const { frames } = part;
     const { begin, end } = values(part, projection.kind);
-    for (let f = 0; f < frames.begin.length; f++) {
-      if (frames.thread[f] !== track.thread) continue;
+    for (const f of part.threads.get(track.thread ?? -1)?.frames ?? []) {
       const row = (frames.depth[f] as number) - track.least;
       if (row < 0 || row >= rows) continue;
       let [a, b] = [begin[f] as number, end[f] as number];
@@ -223,8 +222,8 @@ export function frameAt(
   for (const part of parts) {
     const { begin, end } = values(part, kind);
     const { frames } = part;
-    for (let f = 0; f < frames.begin.length; f++) {
-      if (frames.thread[f] !== thread || frames.depth[f] !== depth) continue;
+    for (const f of part.threads.get(thread)?.frames ?? []) {
+      if (frames.depth[f] !== depth) continue;
       const [a, b] = [begin[f] as number, end[f] as number];
       const away = value < a ? a - value : value > b ? value - b : 0;
       if (away < distance && away <= slack) {
@@ -249,8 +248,8 @@ export function neighbour(
   let nearest = direction * Infinity;
   for (const part of parts) {
     const { frames } = part;
-    for (let f = 0; f < frames.begin.length; f++) {
-      if (frames.thread[f] !== thread || frames.depth[f] !== depth) continue;
+    for (const f of part.threads.get(thread)?.frames ?? []) {
+      if (frames.depth[f] !== depth) continue;
       const begin = frames.beginInstruction[f] as number;
       if (direction > 0 ? begin > at && begin < nearest : begin < at && begin > nearest) {
         nearest = begin;

@@ -84,9 +84,13 @@ function resumes(part: SourceScene["parts"][number], e: number): number {
 }
 
 function gapLength(scene: Scene, source: SourceScene, from: number, to: number): string {
-  const begin = source.correspondence.convert("u", "t", from);
-  const end = source.correspondence.convert("u", "t", to, true);
-  if (scene.info.times !== undefined && end > begin) return ticks(scene, end - begin);
+  // The times before and after it are bounds: instructions were executed between them, too.
+  for (const relation of source.correspondence.relations(from, to)) {
+    for (const [a, b] of relation.steps(from, to)) {
+      const most = (relation.t[b] as number) - (relation.t[a] as number);
+      if (most > 0) return `at most ${ticks(scene, most)}`;
+    }
+  }
   return bytesText(Math.round(to - from));
 }
 
@@ -165,6 +169,12 @@ function nextException(
   return Infinity;
 }
 
+/** Lines of output, and whether they are all of those in the view. */
+export interface OutputInView {
+  lines: readonly OutputLine[];
+  complete: boolean;
+}
+
 /** Lines of output at their moments, as far as there is room; else marks. */
 export function drawOutput(
   context: Context,
@@ -172,7 +182,7 @@ export function drawOutput(
   scene: Scene,
   source: SourceScene,
   track: Track,
-  lines: readonly OutputLine[],
+  output: OutputInView,
 ): void {
   const { projection } = source;
   const right = scene.left + projection.width;
@@ -193,10 +203,22 @@ export function drawOutput(
       context.globalAlpha = 1;
     }
   }
-  const shown = lines
+  if (source.exact && !output.complete) {
+    context.fillStyle = theme.output;
+    for (const part of source.parts) {
+      const at = eventValues(scene, source, part);
+      for (let e = 0; e < at.length; e++) {
+        if (part.detail?.eventKind[e] !== KIND.write) continue;
+        context.fillRect(Math.round(projection.x(at[e] as number)), track.y + 4, 1, track.height - 8);
+      }
+    }
+  }
+  // Lines that are only the first of those in the view would look as if there were no others.
+  const shown = (output.complete ? output.lines : [])
     .filter((line) => line.source === source.source.number)
     .map((line) => ({ line, x: projection.x(source.correspondence.convert("u", column, line.offset)) }))
-    .filter(({ x }) => x >= scene.left && x <= right);
+    .filter(({ x }) => x >= scene.left && x <= right)
+    .sort((a, b) => a.x - b.x);
   context.font = `11px ${theme.mono}`;
   context.textBaseline = "middle";
   shown.forEach(({ line, x }, k) => {
@@ -262,31 +284,36 @@ export function drawRuler(context: Context, theme: Theme, scene: Scene, height: 
       context.fillRect(x - 0.5, RULER_HEIGHT - 5, 1, height);
       const text = axisText(scene, value, step);
       const width = textWidth(context, text);
-      if (x + 4 + width <= right && x > last) {
+      const broken = projection.broken.some((b) => projection.x(b.from) < x + width + 4 && projection.x(b.to) > x);
+      if (x + 4 + width <= right && x > last && !broken) {
         context.fillStyle = theme.soft;
         context.fillText(text, x + 4, RULER_HEIGHT / 2);
         last = x + 10 + width;
       }
     }
   }
-  for (const broken of projection.broken) {
-    const [x0, x1] = [projection.x(broken.from), projection.x(broken.to)];
-    context.fillStyle = theme.idle;
-    context.fillRect(x0, 0, x1 - x0, height);
-    context.strokeStyle = theme.lineStrong;
-    context.beginPath();
-    for (const x of [x0 + 0.5, x1 - 0.5]) {
-      context.moveTo(x, 0);
-      context.lineTo(x, height);
-    }
-    context.stroke();
-    context.save();
-    context.translate((x0 + x1) / 2, RULER_HEIGHT + 8);
-    context.rotate(Math.PI / 2);
-    context.fillStyle = theme.soft;
-    context.fillText(`nothing ran: ${ticks(scene, broken.to - broken.from)}`, 0, 0);
-    context.restore();
-  }
   context.fillStyle = theme.lineStrong;
   context.fillRect(0, RULER_HEIGHT - 1, scene.width, 1);
+}
+
+/** Times that are drawn narrow: lighter, between two lines, with their length in the ruler. */
+export function drawBreaks(context: Context, theme: Theme, scene: Scene, height: number): void {
+  const { projection } = scene.main;
+  for (const { from, to } of projection.broken) {
+    const [x0, x1] = [projection.x(from), projection.x(to)];
+    context.globalAlpha = 0.55;
+    context.fillStyle = theme.surface;
+    context.fillRect(x0, RULER_HEIGHT, x1 - x0, height);
+    context.globalAlpha = 1;
+    context.fillStyle = theme.idle;
+    context.fillRect(x0, 0, x1 - x0, RULER_HEIGHT);
+    context.fillStyle = theme.lineStrong;
+    context.fillRect(Math.round(x0), 0, 1, height);
+    context.fillRect(Math.round(x1) - 1, 0, 1, height);
+    context.font = `10px ${theme.sans}`;
+    context.textBaseline = "middle";
+    context.fillStyle = theme.text;
+    const text = fitted(context, ticks(scene, to - from).replace(" ticks", ""), x1 - x0 - 4);
+    context.fillText(text, (x0 + x1 - textWidth(context, text)) / 2, RULER_HEIGHT / 2);
+  }
 }

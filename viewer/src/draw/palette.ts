@@ -85,12 +85,12 @@ function hueOf(step: number): number {
 }
 
 /**
- * The number of a colour. Files are far apart; the functions of one file are near each other, in
- * hue and lightness.
+ * The number of a colour. `group` is the file or the module: groups are far apart, and the functions
+ * of one are near each other, in hue and lightness. Without a group the name decides alone.
  */
-export function colorOf(name: string, file: number | null, module: string | null): number {
+export function colorOf(name: string, group: number | string | null): number {
   const number = hash(name);
-  const group = file ?? (module === null ? null : hash(module) % 64);
+  if (typeof group === "string") group = hash(group) % 64;
   const spread = group === null ? number : Math.round(group * 0.381966 * STEPS) + 17 + ((number % 7) - 3);
   const step = ((spread % STEPS) + STEPS) % STEPS;
   return step * SHADES + ((number >>> 8) % SHADES);

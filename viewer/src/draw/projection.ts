@@ -2,7 +2,7 @@
 
 import type { AxisKind, Range } from "../model/state";
 import type { Part } from "../data/store";
-import { tilesFor } from "../data/store";
+import { blockRange, loaded, tilesFor } from "../data/store";
 import type { BufferInfo, SourceInfo } from "../data/types";
 import { Relation } from "./relation";
 import type { Column } from "./relation";
@@ -38,6 +38,8 @@ export function duration(info: BufferInfo): number {
   return Number(BigInt(info.times.last) - BigInt(info.times.first));
 }
 
+const cache = new Map<number, { key: string; relation: Relation }>();
+
 export function correspondence(
   info: BufferInfo,
   source: SourceInfo,
@@ -46,6 +48,25 @@ export function correspondence(
   wholeLevel: number,
   parts: readonly Part[],
 ): Correspondence {
+  const blocks = blockRange(info, level, view);
+  const key = [info.number, loaded.value, info.bytes, level, wholeLevel, blocks.from].join("/");
+  let known = cache.get(source.number);
+  if (known === undefined || known.key !== key) {
+    known = { key, relation: coarseRelation(info, source, blocks, level, wholeLevel) };
+    cache.set(source.number, known);
+  }
+  const fine = parts.map((part) => part.relation).filter((relation) => relation.size >= 2);
+  return new Correspondence(known.relation, fine);
+}
+
+/** The points of the borders of tiles. */
+function coarseRelation(
+  info: BufferInfo,
+  source: SourceInfo,
+  blocks: Range,
+  level: number,
+  wholeLevel: number,
+): Relation {
   const coarse = new Relation();
   const points: [number, number, number][] = [[0, 0, info.times === undefined ? NaN : 0]];
   const add = (at: number, range: Range) => {
@@ -62,13 +83,12 @@ export function correspondence(
   };
   if (info.view) {
     add(wholeLevel, { from: 0, to: info.bytes });
-    if (level < wholeLevel) add(level, view);
+    if (level < wholeLevel) add(level, blocks);
   }
   points.push([info.bytes, source.instructions, info.times === undefined ? NaN : duration(info)]);
   points.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
   for (const [u, i, t] of points) coarse.add(u, i, t);
-  const fine = parts.map((part) => part.relation).filter((relation) => relation.size >= 2);
-  return new Correspondence(coarse, fine);
+  return coarse;
 }
 
 /** A time in which nothing was executed, drawn narrower than it was. */
@@ -78,7 +98,7 @@ export interface Break {
 }
 
 /** Pixels of a compressed time. */
-const BREAK_PX = 34;
+const BREAK_PX = 44;
 
 /** One source's values to pixels. Linear, but for the breaks. */
 export class Projection {
@@ -143,12 +163,11 @@ export function idleTimes(of: readonly Correspondence[], view: Range): Break[] {
   const to = main.convert("u", "t", view.to);
   const steps: { from: number; to: number; ticks: number; instructions: number }[] = [];
   for (const relation of main.relations(view.from, view.to)) {
-    const [first, end] = relation.between(view.from, view.to);
-    for (let k = Math.max(1, first); k < Math.min(relation.size, end + 1); k++) {
-      const [t0, t1] = [relation.t[k - 1] as number, relation.t[k] as number];
+    for (const [a, b] of relation.steps(view.from, view.to)) {
+      const [t0, t1] = [relation.t[a] as number, relation.t[b] as number];
       const ticks = t1 - t0;
       if (!(ticks > 0)) continue;
-      const instructions = (relation.i[k] as number) - (relation.i[k - 1] as number);
+      const instructions = (relation.i[b] as number) - (relation.i[a] as number);
       steps.push({ from: t0, to: t1, ticks, instructions });
     }
   }
@@ -166,7 +185,7 @@ export function idleTimes(of: readonly Correspondence[], view: Range): Break[] {
   }
   const breaks: Break[] = [];
   for (const step of steps) {
-    if (step.ticks < 0.04 * (to - from) || step.ticks < 8 * usual * Math.max(1, step.instructions)) continue;
+    if (step.ticks < 0.025 * (to - from) || step.ticks < 8 * usual * Math.max(1, step.instructions)) continue;
     const busy = others.some((other) => {
       const ran = other.convert("t", "i", step.to) - other.convert("t", "i", step.from, true);
       return ran * usual * 8 > step.ticks;

@@ -12,6 +12,8 @@ export class Relation {
   readonly u: number[] = [];
   readonly i: number[] = [];
   readonly t: number[] = [];
+  /** The points whose times are known. */
+  readonly stamps: number[] = [];
   private unfilled = false;
 
   /** Adds a point after the others. One that falls is left out; an unknown time is NaN. */
@@ -22,6 +24,7 @@ export class Relation {
       if (Number.isNaN(i)) i = lastI;
       if (u < lastU || i < lastI || (u === lastU && i === lastI && Number.isNaN(t))) return;
     } else if (Number.isNaN(i)) i = 0;
+    if (!Number.isNaN(t)) this.stamps.push(this.u.length);
     this.u.push(u);
     this.i.push(i);
     this.t.push(t);
@@ -80,18 +83,12 @@ export class Relation {
     return a1 > a0 ? b0 + ((value - a0) / (a1 - a0)) * (b1 - b0) : after ? b1 : b0;
   }
 
-  /** The points from `from` to `to` of `u`, as indices. */
-  between(from: number, to: number): [number, number] {
-    this.fill();
-    let low = 0;
-    let high = this.u.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((this.u[middle] as number) < from) low = middle + 1;
-      else high = middle;
+  /** The pairs of neighbouring points with known times that overlap `from` to `to` of `u`. */
+  *steps(from: number, to: number): Generator<[number, number]> {
+    for (let k = 1; k < this.stamps.length; k++) {
+      const [a, b] = [this.stamps[k - 1] as number, this.stamps[k] as number];
+      if ((this.u[a] as number) > to) return;
+      if ((this.u[b] as number) >= from) yield [a, b];
     }
-    let end = low;
-    while (end < this.u.length && (this.u[end] as number) <= to) end += 1;
-    return [low, end];
   }
 }

@@ -1,5 +1,6 @@
 // The rows of the timeline, from top to bottom.
 
+import type { Tiles } from "../data/layout";
 import type { Part, TilePiece } from "../data/store";
 import { threadName } from "../model/state";
 import type { BufferInfo, SourceInfo } from "../data/types";
@@ -42,18 +43,32 @@ export function depthsOf(parts: readonly Part[], tiles: readonly TilePiece[]): M
       known.most = Math.max(known.most, most);
     }
   };
-  for (const { frames } of parts) {
-    for (let f = 0; f < frames.depth.length; f++) {
-      const depth = frames.depth[f] as number;
-      seen(frames.thread[f] as number, depth, depth);
-    }
+  for (const { threads } of parts) {
+    for (const [thread, { least, most }] of threads) seen(thread, least, most);
   }
-  for (const { tiles: t } of tiles) {
+  for (const { tiles: block } of tiles) {
+    for (const [thread, { least, most }] of tileDepths(block)) seen(thread, least, most);
+  }
+  return depths;
+}
+
+const ofBlocks = new WeakMap<Tiles, Map<number, Depths>>();
+
+function tileDepths(t: Tiles): Map<number, Depths> {
+  let depths = ofBlocks.get(t);
+  if (depths === undefined) {
+    depths = new Map();
     for (let p = 0; p < t.thread.length; p++) {
       const rows = (t.firstRow[p + 1] ?? t.function.length) - (t.firstRow[p] as number);
+      if (rows === 0) continue;
       const least = t.leastDepth[p] as number;
-      if (rows > 0) seen(t.thread[p] as number, least, least + rows - 1);
+      const thread = t.thread[p] as number;
+      const known = depths.get(thread) ?? { least, most: least };
+      known.least = Math.min(known.least, least);
+      known.most = Math.max(known.most, least + rows - 1);
+      depths.set(thread, known);
     }
+    ofBlocks.set(t, depths);
   }
   return depths;
 }
@@ -69,18 +84,22 @@ export function layOut(
     tracks.push({ kind, source, label, y, height, least: 0, ...more });
     y += height;
   };
-  // Output is short, and explains what is below it.
-  const order = [...info.sources].sort((a, b) => Number(a.instructions > 0) - Number(b.instructions > 0));
+  // Output is short, and explains what is below it; sources without content are last.
+  const rank = (source: SourceInfo) => (source.elements === 0 ? 2 : source.instructions > 0 ? 1 : 0);
+  const order = [...info.sources].sort((a, b) => rank(a) - rank(b));
   for (const source of order) {
     const hasOutput = info.channels.length > 0 && source.instructions === 0;
     add("head", source, source.name, HEAD_HEIGHT);
+    if (source.elements === 0) continue;
     if (source.instructions > 0) {
       add("events", source, "exceptions, losses", EVENTS_HEIGHT);
       const threads = info.threads.filter((thread) => thread.source === source.number);
       for (const [number, { least, most }] of [...(depths.get(source.number) ?? [])].sort((a, b) => a[0] - b[0])) {
         const thread = threads.find((t) => t.number === number);
         const rows = Math.min(MOST_ROWS, most - least + 1);
-        const label = threads.length > 1 ? threadName(thread) : "";
+        const name = threads.length > 1 ? threadName(thread) : "";
+        const hidden = most - least + 1 - rows;
+        const label = hidden > 0 ? `${name} (${hidden} more rows)`.trim() : name;
         add("frames", source, label, rows * ROW_HEIGHT + SPACE, { thread: number, least });
       }
     } else if (hasOutput) {

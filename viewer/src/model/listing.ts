@@ -50,6 +50,22 @@ function indexOf(here: Focus, all: readonly Row[]): number {
   return isInside && (all[before] as Row).element < element ? before : -1;
 }
 
+/** Elements that are listed among instructions; `elements` shows the others, too. */
+const AMONG = new Set([
+  "exception",
+  "exception-return",
+  "gap",
+  "undecodable",
+  "no-code",
+  "inconsistency",
+  "trigger",
+  "custom",
+]);
+
+function isListed(row: Row): boolean {
+  return withElements.peek() || row.type === "instruction" || AMONG.has(row.kind ?? "");
+}
+
 /** The instruction in focus; of an exception the one before it. */
 export const hereCode = computed<Row | null>(() => {
   for (let k = current.value; k >= 0; k--) {
@@ -77,6 +93,8 @@ function kind(): string {
 }
 
 let lastAsked = "";
+/** The source whose rows are listed; without one all are. */
+let listed: number | undefined;
 
 /** Reads the rows around a moment. */
 function read(moment: Focus): void {
@@ -84,32 +102,38 @@ function read(moment: Focus): void {
   if (info === null) return;
   const code = codeSources.peek().some((source) => source.number === moment.source);
   const source = code ? moment.source : undefined;
-  // By instruction of the source, of the buffer, by element, or else by offset.
+  // By instruction, by element, or else by offset. Where one source has all instructions, its
+  // numbers are those of the buffer.
+  const single = codeSources.peek().length === 1 ? moment.atInstruction : undefined;
+  const instruction = moment.instruction ?? (moment.element === undefined ? single : undefined);
   const at =
-    moment.element !== undefined && moment.instruction === undefined
-      ? { element: moment.element }
-      : moment.instruction !== undefined
-        ? { instruction: moment.instruction }
-        : moment.atInstruction !== undefined && source !== undefined
-          ? { instruction: moment.atInstruction, source }
-          : source === undefined
-            ? { offset: Math.floor(moment.offset) }
-            : { offset: Math.floor(moment.offset), source };
+    instruction !== undefined
+      ? { instruction }
+      : moment.element !== undefined
+        ? { element: moment.element }
+        : { offset: Math.floor(moment.offset) };
   const asked = JSON.stringify([at, kind()]);
   lastAsked = asked;
   isReading.value = true;
-  const p = { buffer: info.number, ...at, kind: kind(), before: PAGE, after: PAGE };
+  const only = withElements.peek() ? undefined : source;
+  listed = only;
+  const p = { buffer: info.number, ...at, source: only, kind: kind(), before: PAGE, after: PAGE };
   queue.add("list", 3, (signal) => backend.list(p, signal)).then(
     (list) => {
       if (lastAsked !== asked) return;
-      const anchor = list.rows[list.anchor];
+      const own = (row: Row) => row.source === source && row.at_instruction === moment.atInstruction;
+      const named = moment.atInstruction === undefined ? -1 : list.rows.findIndex(own);
+      const anchorAt = named < 0 || moment.element !== undefined ? list.anchor : named;
+      const shown = list.rows.filter(isListed);
+      const anchor = list.rows.slice(anchorAt).find(isListed) ?? shown[shown.length - 1];
+      const index = anchor === undefined ? 0 : shown.indexOf(anchor);
       batch(() => {
         isReading.value = false;
         failure.value = null;
-        rows.value = list.rows;
+        rows.value = shown;
         atBegin.value = list.begin;
         atEnd.value = list.end && list.truncated === undefined;
-        topRow.value = Math.max(0, list.anchor - Math.floor(roomFor.peek() / 3));
+        topRow.value = Math.max(0, index - Math.floor(roomFor.peek() / 3));
         const now = focus.peek();
         const same = now !== null && now.offset === moment.offset && now.element === moment.element;
         if (anchor !== undefined && same && moment.element === undefined) {
@@ -149,42 +173,61 @@ export function extend(direction: -1 | 1): void {
   if (direction < 0 ? atBegin.peek() : atEnd.peek()) return;
   const edge = (direction < 0 ? all[0] : all[all.length - 1]) as Row;
   extending = true;
-  const at = edge.n === undefined ? { element: edge.element } : { instruction: edge.n };
+  readBeyond(info.number, all, edge, edge, direction, 8).finally(() => (extending = false));
+}
+
+/** Reads from `start` on, again where nothing of what is read is listed. */
+async function readBeyond(
+  number: number,
+  all: readonly Row[],
+  edge: Row,
+  start: Row,
+  direction: -1 | 1,
+  attempts: number,
+): Promise<void> {
+  const at = start.n === undefined ? { element: start.element } : { instruction: start.n };
   const p = {
-    buffer: info.number,
+    buffer: number,
     ...at,
+    source: listed,
     kind: kind(),
     before: direction < 0 ? 2 * PAGE : 0,
     after: direction < 0 ? 1 : 2 * PAGE,
   };
-  queue
-    .add("list/more", 3, (signal) => backend.list(p, signal))
-    .then((list) => {
-      if (rows.peek() !== all) return;
-      const known = new Set(all.map(keyOf));
-      const fresh = list.rows.filter((row) => !known.has(keyOf(row)));
-      batch(() => {
-        if (direction < 0) {
-          const before = fresh.filter((row) => row.element < edge.element || (row.n ?? Infinity) < (edge.n ?? 0));
-          const rest = [...before, ...all].slice(0, HELD);
-          if (rest.length < before.length + all.length) atEnd.value = false;
-          rows.value = rest;
-          topRow.value = topRow.peek() + before.length;
-          atBegin.value = before.length === 0 || (list.begin && list.truncated === undefined);
-        } else {
-          const joined = [...all, ...fresh];
-          const drop = Math.max(0, joined.length - HELD);
-          rows.value = joined.slice(drop);
-          topRow.value = Math.max(0, topRow.peek() - drop);
-          if (drop > 0) atBegin.value = false;
-          atEnd.value = fresh.length === 0 || (list.end && list.truncated === undefined);
-        }
-      });
-    })
-    .catch((error: unknown) => {
-      if (!(error instanceof Cancelled)) failure.value = error instanceof Error ? error.message : String(error);
-    })
-    .finally(() => (extending = false));
+  try {
+    const list = await queue.add("list/more", 3, (signal) => backend.list(p, signal));
+    if (rows.peek() !== all) return;
+    const known = new Set(all.map(keyOf));
+    const isBeyond = (row: Row) =>
+      direction > 0 || row.element < edge.element || (row.n ?? Infinity) < (edge.n ?? 0);
+    const fresh = list.rows.filter((row) => isListed(row) && !known.has(keyOf(row)) && isBeyond(row));
+    const whole = list.truncated === undefined;
+    const isLast = direction < 0 ? list.begin : list.end;
+    const next = direction < 0 ? list.rows[0] : list.rows[list.rows.length - 1];
+    const goesOn = next !== undefined && keyOf(next) !== keyOf(start);
+    if (fresh.length === 0 && goesOn && !(isLast && whole) && attempts > 0) {
+      return await readBeyond(number, all, edge, next, direction, attempts - 1);
+    }
+    batch(() => {
+      const done = fresh.length === 0 || (isLast && whole);
+      if (direction < 0) {
+        const joined = [...fresh, ...all];
+        rows.value = joined.slice(0, HELD);
+        if (joined.length > HELD) atEnd.value = false;
+        topRow.value = topRow.peek() + fresh.length;
+        atBegin.value = done;
+      } else {
+        const joined = [...all, ...fresh];
+        const drop = Math.max(0, joined.length - HELD);
+        rows.value = joined.slice(drop);
+        topRow.value = Math.max(0, topRow.peek() - drop);
+        if (drop > 0) atBegin.value = false;
+        atEnd.value = done;
+      }
+    });
+  } catch (error) {
+    if (!(error instanceof Cancelled)) failure.value = error instanceof Error ? error.message : String(error);
+  }
 }
 
 /** Moves the window by rows, and reads more near its ends. */

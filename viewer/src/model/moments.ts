@@ -77,6 +77,11 @@ export function goToMatch(
   });
 }
 
+/** The name of an exception; one of an external interrupt may have none. */
+export function exceptionName(exception: { number: number; name?: string }): string {
+  return exception.name ?? `exception ${exception.number}`;
+}
+
 const FAULT = /fault|abort|undef|illegal|misaligned|\bnmi\b|serror|lockup|watchdog|panic/i;
 
 /** Whether the name of an exception is that of an error of the program or the system. */

@@ -3,9 +3,9 @@
 import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
 import * as state from "../model/state";
-import { isFault, momentOf } from "../model/moments";
+import { exceptionName, isFault, momentOf } from "../model/moments";
 import type { ExceptionRow } from "../data/types";
-import { count } from "../format";
+import { count, hex } from "../format";
 import { announce } from "../timeline/navigate";
 import { visible } from "../text";
 import { timeText } from "../ui/time";
@@ -50,8 +50,8 @@ export function Exceptions() {
       label: "exception",
       width: "minmax(140px, 1.4fr)",
       cell: (row) => (
-        <span class={isFault(row.name) ? "bad" : ""}>
-          <span class="faint number">{row.number}</span> {visible(row.name)}
+        <span class={isFault(exceptionName(row)) ? "bad" : ""}>
+          <span class="faint number">{row.number}</span> {visible(exceptionName(row))}
         </span>
       ),
     },
@@ -59,7 +59,7 @@ export function Exceptions() {
       ? []
       : [{ id: "time", label: "time", width: "130px", numeric: true, cell: (row) => timeText(row.time) } satisfies Column<ExceptionRow>]),
     { id: "at", label: "after instructions", width: "120px", numeric: true, cell: (row) => count(row.instruction) },
-    { id: "return", label: "returns to", width: "minmax(120px, 1fr)", cell: (row) => <span class="code">{row.return_address ?? "unknown"}</span> },
+    { id: "return", label: "returns to", width: "minmax(120px, 1fr)", cell: (row) => <span class="code">{row.return_address === undefined ? "unknown" : hex(row.return_address)}</span> },
     { id: "source", label: "source", width: "minmax(70px, 0.7fr)", cell: (row) => visible(state.sourceName(row.source)) },
   ];
   return (
@@ -77,7 +77,7 @@ export function Exceptions() {
             <option value="">all {count(total)}</option>
             {info.exceptions.map((e) => (
               <option key={e.number} value={e.number}>
-                {visible(e.name)} ({count(e.count)})
+                {visible(exceptionName(e))} ({count(e.count)})
               </option>
             ))}
           </select>
@@ -92,7 +92,7 @@ export function Exceptions() {
         setCurrent={setCurrent}
         activate={(row) => {
           state.focusOn(momentOf(row));
-          announce(`Exception ${row.number} ${visible(row.name)}`);
+          announce(`Exception ${row.number} ${visible(exceptionName(row))}`);
         }}
         direct
         end={

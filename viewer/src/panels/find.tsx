@@ -6,7 +6,7 @@ import * as state from "../model/state";
 import { momentOf } from "../model/moments";
 import type { Found } from "../data/types";
 import { count, percent, things } from "../format";
-import { visible } from "../text";
+import { sentence, visible } from "../text";
 import { announce } from "../timeline/navigate";
 import { Grid } from "../ui/grid";
 import type { Column } from "../ui/grid";
@@ -103,7 +103,7 @@ export function goToResult(step: 1 | -1): void {
 
 function open(found: Found): void {
   state.focusOn(momentOf(found));
-  announce(visible(found.text));
+  announce(sentence(found.text));
 }
 
 const EXAMPLES = ["exception", "function main", "address 0x8000..0x8100", "write 0 ~error", "last write before exception", "gap"];
@@ -122,7 +122,7 @@ export function Find() {
       id: "text",
       label: "what",
       width: "minmax(240px, 1fr)",
-      cell: (row) => <span class="code">{visible(row.text)}</span>,
+      cell: (row) => <span class="code">{sentence(row.text)}</span>,
     },
     { id: "source", label: "source", width: "minmax(60px, 90px)", cell: (row) => visible(state.sourceName(row.source)) },
   ];

@@ -5,8 +5,8 @@ import * as state from "../model/state";
 import * as listing from "../model/listing";
 import { goToMatch } from "../model/moments";
 import type { Row } from "../data/types";
-import { count } from "../format";
-import { visible } from "../text";
+import { count, hex } from "../format";
+import { sentence, visible } from "../text";
 import { announce } from "../timeline/navigate";
 import { Empty, Problem, Working } from "../ui/parts";
 
@@ -18,6 +18,7 @@ function classOf(row: Row, before: Row | undefined): string {
     return entered ? "entry" : "";
   }
   if (row.kind === "exception") return "exception";
+  if (row.reason === "start") return "event";
   if (row.kind === "gap" || row.kind === "undecodable" || row.kind === "no-code") return "lost";
   return "event";
 }
@@ -117,7 +118,7 @@ export function Instructions() {
                 }}
                 onDblClick={() => (state.right.value = "source")}
               >
-                {cells(row)}
+                {cells(row, rows[index + 1])}
               </div>
             );
           })}
@@ -129,17 +130,36 @@ export function Instructions() {
 }
 
 function columns(): string {
-  return "minmax(64px, 9ch) minmax(80px, 11ch) minmax(180px, 2fr) minmax(100px, 1fr)";
+  return "minmax(64px, 11ch) minmax(80px, 11ch) minmax(180px, 2fr) minmax(100px, 1fr)";
 }
 
-function cells(row: Row) {
+const ADDRESS = /^0x[0-9a-f]{1,16}$/;
+
+/** Whether the next instruction is not one that follows in memory: 2 or 4 bytes away. */
+function isJump(row: Row, next: Row | undefined): boolean {
+  if (row.taken !== true || next?.type !== "instruction") return false;
+  const [from, to] = [row.address ?? "", next.address ?? ""];
+  if (!ADDRESS.test(from) || !ADDRESS.test(to)) return false;
+  const distance = BigInt(to) - BigInt(from);
+  return distance !== 2n && distance !== 4n;
+}
+
+function elementText(row: Row): string {
+  if (row.kind !== "exception" || row.number === undefined) return sentence(row.text ?? row.kind ?? row.type);
+  const known = state.buffer.value?.exceptions.find((e) => e.number === row.number);
+  const name = row.name ?? known?.name;
+  return sentence(row.text ?? "").replace(/^exception \d+/, `exception ${row.number}${name === undefined ? "" : ` ${visible(name)}`}`);
+}
+
+function cells(row: Row, next: Row | undefined) {
   if (row.type !== "instruction") {
     return (
       <>
-        <span class="number faint">{count(row.offset)}</span>
+        <span class="number faint">@{count(row.offset)}</span>
         <span class="faint">{visible(state.sourceName(row.source))}</span>
-        <span>{visible(row.text ?? row.kind ?? row.type)}</span>
-        <span />
+        <span class="wide" title={elementText(row)}>
+          {elementText(row)}
+        </span>
       </>
     );
   }
@@ -147,10 +167,10 @@ function cells(row: Row) {
   return (
     <>
       <span class="number faint">{count(row.n)}</span>
-      <span>{row.address}</span>
+      <span>{row.address === undefined ? "" : hex(row.address)}</span>
       <span class={row.passed === false ? "faint" : ""}>
         {visible(row.text ?? "")}
-        {row.taken === true && <span class="faint"> → taken</span>}
+        {isJump(row, next) && <span class="faint"> → taken</span>}
         {row.passed === false && " (not executed: its condition failed)"}
       </span>
       <span class="faint">{visible(name)}</span>

@@ -50,7 +50,7 @@ export function Output() {
       label: info.times === undefined ? "at byte" : "time",
       width: "110px",
       numeric: true,
-      cell: (line) => (line.time === undefined ? count(line.offset) : timeText(line.time)),
+      cell: (line) => (line.time === undefined ? `@${count(line.offset)}` : timeText(line.time)),
     },
     ...(channels.length > 1
       ? [{ id: "channel", label: "channel", width: "90px", cell: (line) => visible(names.get(line.channel) ?? String(line.channel)) } satisfies Column<OutputLine>]

@@ -139,7 +139,7 @@ function Text(props: { target: Target; isCurrent: boolean; reason: string | null
   const here = text.lines.get(line);
   const goTo = (number: number, direction: "next" | "previous") => {
     const code = text.lines.get(number)?.instructions;
-    if (code === undefined) return announce(`Line ${number} has no code.`);
+    if (code === undefined && counted) return announce(`Line ${number} has no code.`);
     goToMatch(`line ${path}:${number}`, direction, `execution of line ${number}`, announce);
   };
   const head = (
@@ -224,7 +224,7 @@ function Text(props: { target: Target; isCurrent: boolean; reason: string | null
 function runs(line: SourceLine | undefined, counted: boolean): string {
   if (line === undefined) return "";
   if (line.executions === undefined) return line.instructions !== undefined && counted ? "?" : "";
-  return line.executions === 0 ? "never" : count(line.executions);
+  return count(line.executions);
 }
 
 function outcomes(line: SourceLine | undefined): string {

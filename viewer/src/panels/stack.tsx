@@ -50,12 +50,16 @@ export function Stack() {
             title={`${entryText(frame)}${frame.uncertain ? "; uncertain: trace was lost" : ""}`}
             onClick={() => goTo(stack, frame)}
           >
-            {visible(frame.name, 60)}
+            {visible(nameOf(frame), 60)}
           </button>
         </Fragment>
       ))}
     </div>
   );
+}
+
+function nameOf(frame: StackFrame): string {
+  return frame.name === "" ? state.functionName(frame.function) : frame.name;
 }
 
 function entryText(frame: StackFrame): string {
@@ -65,7 +69,7 @@ function entryText(frame: StackFrame): string {
 
 function goTo(stack: Answer, frame: StackFrame): void {
   if (frame.function !== undefined) state.choose(frame.function);
-  if (frame.offset === undefined) return announce(`${visible(frame.name)} was entered before the trace began.`);
+  if (frame.offset === undefined) return announce(`${visible(nameOf(frame))} was entered before the trace began.`);
   state.focusOn({
     source: stack.source,
     offset: frame.offset,
@@ -73,5 +77,5 @@ function goTo(stack: Answer, frame: StackFrame): void {
     depth: frame.depth,
     ...(frame.instruction === undefined ? {} : { atInstruction: frame.instruction }),
   });
-  announce(`${visible(frame.name)}, depth ${frame.depth}`);
+  announce(`${visible(nameOf(frame))}, depth ${frame.depth}`);
 }

@@ -58,9 +58,11 @@ function columns(width: number): Columns {
         const from = (tiles.tile[t] as number) * tiles.size;
         const to = Math.min(info.bytes, from + tiles.size);
         spread(from, to, tiles.instructions[t] as number, result.instructions);
-        spread(from, to, tiles.exceptions[t] as number, result.exceptions);
+        // One mark in the middle of a tile: where in it is not known.
+        const middle = column((from + to) / 2);
+        result.exceptions[middle] = (result.exceptions[middle] as number) + (tiles.exceptions[t] as number);
+        result.writes[middle] = (result.writes[middle] as number) + (tiles.writes[t] as number);
         spread(from, to, tiles.gaps[t] as number, result.gaps);
-        spread(from, to, tiles.writes[t] as number, result.writes);
       }
     }
   }

@@ -1,5 +1,6 @@
 // The frames around the focus as a table, for screen readers: callers, the frames beside it, calls.
 
+import { effect, signal } from "@preact/signals";
 import * as state from "../model/state";
 import { loaded } from "../data/store";
 import { NONE } from "../data/layout";
@@ -54,10 +55,21 @@ function around(): { callers: Found[]; row: Found[]; calls: Found[]; frame: Foun
   return { callers, row, calls, frame };
 }
 
-export function Twin() {
+const DELAY_MS = 200;
+const changes = signal(0);
+
+/** The table follows when focus and view have been still for a moment. */
+let timer: ReturnType<typeof setTimeout> | undefined;
+effect(() => {
   void loaded.value;
   void state.focus.value;
   void state.view.value;
+  clearTimeout(timer);
+  timer = setTimeout(() => (changes.value += 1), DELAY_MS);
+});
+
+export function Twin() {
+  void changes.value;
   const shown = around();
   const rows = shown === null ? [] : [...shown.callers, ...shown.row, ...shown.calls];
   return (

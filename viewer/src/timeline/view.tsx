@@ -8,7 +8,7 @@ import { NONE } from "../data/layout";
 import type { Part } from "../data/store";
 import { drawFrames, drawTiles, frameAt } from "../draw/frames";
 import type { Drawing } from "../draw/frames";
-import { drawEvents, drawGaps, drawOutput, drawRuler, ticks } from "../draw/marks";
+import { drawBreaks, drawEvents, drawGaps, drawOutput, drawRuler, ticks } from "../draw/marks";
 import { colorOf, theme } from "../draw/palette";
 import { focusOffset, GUTTER, makeScene, offsetAt, pixelOf, zoomed } from "../draw/scene";
 import type { Scene } from "../draw/scene";
@@ -35,8 +35,12 @@ state.view.subscribe(() => (hover.value = null));
 export const frameTimes: number[] = [];
 
 const colors = new Map<number, number>();
+/** Files distinguish functions where there are several of them. */
+let hasFiles = false;
+const FILES = 4;
 effect(() => {
-  void state.functions.value;
+  const all = [...state.functions.value.values()];
+  hasFiles = new Set(all.map((f) => f.file ?? f.module)).size >= FILES;
   colors.clear();
 });
 
@@ -44,7 +48,8 @@ function color(id: number): number {
   let number = colors.get(id);
   if (number === undefined) {
     const known = state.functions.peek().get(id);
-    number = colorOf(known?.name ?? String(id), known?.file ?? null, known?.module ?? null);
+    const group = hasFiles ? (known?.file ?? known?.module ?? null) : null;
+    number = colorOf(known?.name ?? String(id), group);
     colors.set(id, number);
   }
   return number;
@@ -90,6 +95,7 @@ function drawAll(canvas: HTMLCanvasElement): void {
     context.fillRect(surface.width - 5, RULER_HEIGHT + ((room - thumb) * shift) / most, 4, thumb);
   }
   drawRuler(context, colours, picture, 0);
+  drawBreaks(context, colours, picture, height);
   if (frameTimes.length > 2000) frameTimes.splice(0, 1000);
   frameTimes.push(performance.now() - start);
 }
@@ -146,7 +152,8 @@ function drawGutter(context: CanvasRenderingContext2D, picture: Scene, shift: nu
       context.fillText(fitted(context, visible(track.label), picture.left - 16), 10, y + track.height / 2 + 1);
       context.font = `11px ${colours.sans}`;
       context.fillStyle = colours.soft;
-      context.fillText(visible(track.source.protocol), picture.left + 8, y + track.height / 2 + 1);
+      const nothing = track.source.elements === 0 ? ": no trace in this buffer" : "";
+      context.fillText(visible(track.source.protocol) + nothing, picture.left + 8, y + track.height / 2 + 1);
     } else {
       context.font = `11px ${colours.sans}`;
       context.fillStyle = colours.soft;
@@ -247,7 +254,7 @@ function tipFor(x: number, y: number): Hover | null {
   if (at.found === null) {
     if (at.track.kind !== "output") return null;
     const source = picture.sources.get(at.track.source.number);
-    const near = outputInView.peek().find((line) => {
+    const near = outputInView.peek().lines.find((line) => {
       return source !== undefined && line.source === at.track.source.number && Math.abs(pixelOf(picture, line.offset, source) - x) < 5;
     });
     return near === undefined ? null : { x, y, title: visible(near.text), lines: [`at byte ${count(near.offset)}`] };
