@@ -173,7 +173,7 @@ function detailLimit(info: BufferInfo): number {
 
 /** Whether a view of this length shows all calls. */
 export function isDetailed(info: BufferInfo, range: Range): boolean {
-  return range.to - range.from <= detailLimit(info) || info.bytes <= DETAIL_PART;
+  return range.to - range.from <= detailLimit(info);
 }
 
 /** The ranges that are asked for: aligned to their length, which is a power of two. */
@@ -181,7 +181,7 @@ function wantedParts(info: BufferInfo, range: Range): { detail: boolean; ranges:
   const length = range.to - range.from;
   const detail = isDetailed(info, range);
   const most = detail ? Math.min(DETAIL_PART, 2 ** Math.floor(Math.log2(info.detail_bytes))) : Infinity;
-  const small = detail && info.bytes <= SMALL;
+  const small = detail && info.bytes <= Math.min(SMALL, info.detail_bytes);
   const size = small
     ? info.bytes
     : Math.min(most, Math.max(LEAST_PART, 2 ** Math.ceil(Math.log2(length))));
