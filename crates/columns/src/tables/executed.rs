@@ -46,15 +46,18 @@ enum Mark {
 /// Executed ranges, and marks with the number of ranges before each.
 type Parts = (Vec<Executed>, Vec<(usize, Mark)>);
 
+/// The number of instructions that stands for this many or more.
+const MANY: u16 = 0x3fff;
+
 /// Collects executed ranges, at least those of the selected code.
 #[derive(Debug, Default)]
 struct Collector {
     parts: Parts,
     source: Option<usize>,
     code: Arc<Code>,
-    /// Of each step: its instructions, bits \[63:2]; whether there is such a step, bit \[1], and
-    /// whether it executes selected code, bit \[0].
-    steps: StepTables<u64>,
+    /// Of each step: its instructions, bits \[15:2], all ones where they are more; whether there is
+    /// such a step, bit \[1], and whether it executes selected code, bit \[0].
+    steps: StepTables<u16>,
 }
 
 impl Collector {
@@ -90,15 +93,19 @@ impl Collector {
         let mut tables = mem::take(&mut self.steps);
         let values = tables.of(batch.source, &batch.blocks, |step| {
             let of = |range: Range| {
-                u64::from(range.instructions) << 2 | 2 | u64::from(executes(&range, ranges))
+                let count = range.instructions.min(MANY.into()) as u16;
+                count << 2 | 2 | u16::from(executes(&range, ranges))
             };
             batch.range(step).map_or(0, of)
         });
         for &step in steps {
             let value = values.get(step.index()).copied().unwrap_or(0);
-            if value & 1 == 0 {
-                elements += value >> 1 & 1;
-                instructions += value >> 2;
+            if value & 1 == 0 && value >> 2 < MANY {
+                elements += u64::from(value >> 1 & 1);
+                instructions += u64::from(value >> 2);
+            } else if value & 1 == 0 {
+                elements += 1;
+                instructions += batch.instructions(&[step]);
             } else if let Some(range) = batch.range(step) {
                 self.skip(elements, instructions);
                 (elements, instructions) = (0, 0);
