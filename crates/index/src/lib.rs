@@ -67,7 +67,7 @@
 #![warn(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
 mod batch_summary;
-mod build;
+pub mod build;
 mod bytes;
 mod chain;
 mod checksum;
