@@ -121,7 +121,7 @@ impl Trace {
         let work = move |stop: &Stop| {
             let trace = &shared.trace;
             let mut file = Replacement::new(&path)?;
-            let making = Making { jobs: trace.jobs().count, ..Making::default() };
+            let making = Making { jobs: trace.jobs().count, view: true, ..Making::default() };
             trace.subject().make(trace.plans(), &making, |bytes, _| {
                 file.write_all(bytes)?;
                 Ok(!stop.is_set())

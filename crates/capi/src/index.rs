@@ -80,7 +80,7 @@ impl Indexed {
             segment => Shape::with_segment(segment),
         };
         let full = options.flags & TW_INDEX_FULL != 0;
-        let making = Making { shape, full, jobs, ..Making::default() };
+        let making = Making { shape, full, jobs, view: true, ..Making::default() };
         let mut file = Vec::new();
         let done = opened.trace.subject().make(opened.trace.plans(), &making, |bytes, _| {
             file.extend_from_slice(bytes);

@@ -84,14 +84,14 @@ impl Trace {
         Subject { capture: self.capture(), memory: self.memory(), options: self.options() }
     }
 
-    /// Makes an index of all buffers: the bytes of its file, which [`Index::read`] reads. It takes
-    /// the threads of [`with_jobs`](Trace::with_jobs).
+    /// Makes an index of all buffers, with a [view](crate::index::view): the bytes of its file,
+    /// which [`Index::read`] reads. It takes the threads of [`with_jobs`](Trace::with_jobs).
     ///
     /// # Errors
     /// As [`decode`](Trace::decode).
     pub fn index(&self) -> Result<Vec<u8>, DecodeError> {
         self.check()?;
-        let making = Making { jobs: self.jobs().count, ..Making::default() };
+        let making = Making { jobs: self.jobs().count, view: true, ..Making::default() };
         let mut file = Vec::new();
         let made = self.subject().make(self.plans(), &making, |bytes, _| {
             file.extend_from_slice(bytes);

@@ -274,8 +274,9 @@ pub(super) fn tree(elf: &Path, log: &str, coroutines: bool) -> Tree {
     let functions = functions(&mut program, &steps);
     let mut sums = vec![Sums::default(); program.symbols.len()];
     let mut calls = Vec::new();
-    let main = steps[0].sp >> 20;
-    let region = |sp: u64| if coroutines && sp >> 20 != main { sp >> 16 } else { 0 };
+    // The stack pointer of a process begins at a random address.
+    let main = steps[0].sp;
+    let region = |sp: u64| if coroutines && sp.abs_diff(main) >> 20 > 0 { sp >> 16 } else { 0 };
     let mut stacks = Stacks::new();
     let start = Frame { function: functions[0].0, sp: u64::MAX, ret: 0 };
     stacks.insert(0, vec![start]);
