@@ -47,7 +47,8 @@ export function focusLater(id: string): void {
     const element = document.getElementById(id);
     if (element === null) return;
     element.focus();
-    waitFor?.disconnect();
+    // A dialog that is closing keeps the focus until it is gone.
+    if (document.activeElement === element) waitFor?.disconnect();
   };
   waitFor = new MutationObserver(attempt);
   waitFor.observe(document.body, { childList: true, subtree: true });

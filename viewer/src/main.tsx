@@ -4,7 +4,7 @@ import { render } from "preact";
 import { App } from "./app";
 import { observeKeys } from "./keys";
 import { forget } from "./data/store";
-import { follow, remember } from "./model/link";
+import { follow, fragment, remember } from "./model/link";
 import { followFocus } from "./model/listing";
 import { readNotes } from "./model/notes";
 import * as state from "./model/state";
@@ -75,4 +75,4 @@ if (root !== null) {
 }
 
 // What tests read: the model, not pixels.
-Object.assign(window, { tracewright: { state, scene, frameTimes } });
+Object.assign(window, { tracewright: { state, scene, frameTimes, fragment } });

@@ -2,6 +2,7 @@
 
 import { access } from "node:fs/promises";
 import { chromium } from "playwright-core";
+import { PATIENCE, until } from "./check.mjs";
 
 const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
@@ -18,10 +19,14 @@ export async function launch() {
   throw new Error("there is no Chromium; TRACEWRIGHT_CHROMIUM names one in another place");
 }
 
-/** A page at `url`; what it reports as errors is in `errors`. */
+/**
+ * A page at `url`; what it reports as errors is in `errors`. With TRACEWRIGHT_SLOWER=N its processor
+ * is N times as slow: keys then arrive while it still draws.
+ */
 export async function openPage(browser, url, options = {}) {
   const { width = 1400, height = 860, ...context } = options;
   const place = await browser.newContext({ viewport: { width, height }, ...context });
+  place.setDefaultTimeout(PATIENCE);
   const page = await place.newPage();
   const errors = [];
   page.on("pageerror", (error) => errors.push(`exception: ${error.message}\n${error.stack}`));
@@ -32,6 +37,11 @@ export async function openPage(browser, url, options = {}) {
     errors.push(`dialog: ${dialog.message()}`);
     void dialog.dismiss();
   });
+  const slower = Number(process.env.TRACEWRIGHT_SLOWER ?? 1);
+  if (slower > 1) {
+    const session = await place.newCDPSession(page);
+    await session.send("Emulation.setCPUThrottlingRate", { rate: slower });
+  }
   await page.goto(url);
   await page.waitForSelector(".app");
   await settled(page);
@@ -44,9 +54,17 @@ export async function settled(page) {
     () =>
       new Promise((resolve) => {
         const idle = () => document.querySelector(".status p:last-child")?.textContent === "";
-        setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(() => resolve(idle()))), 60);
+        // What is read may ask for more when it is drawn.
+        const before = idle();
+        setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(() => resolve(before && idle()))), 60);
       }),
     null,
-    { timeout: 15_000 },
+    { timeout: PATIENCE },
   );
+}
+
+/** Waits until the state is in the address. */
+export async function remembered(page) {
+  await settled(page);
+  await until(page, () => location.pathname === "/" && location.hash === window.tracewright.fragment(), null, "the address is a link");
 }

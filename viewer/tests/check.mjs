@@ -14,12 +14,15 @@ export function truthy(value, what) {
   if (!value) throw new Error(what);
 }
 
+/** The most that a test waits for, in milliseconds: a machine may be slow, and no test measures it. */
+export const PATIENCE = 60_000;
+
 /** Waits for a condition in the page. */
 export async function until(page, condition, argument, what) {
   try {
-    await page.waitForFunction(condition, argument, { timeout: 8000 });
+    await page.waitForFunction(condition, argument, { timeout: PATIENCE });
   } catch {
     const status = await page.locator(".status .line").textContent();
-    throw new Error(`${what}: not so after 8 s; the status is "${status}"`);
+    throw new Error(`${what}: not so after ${PATIENCE / 1000} s; the status is "${status}"`);
   }
 }

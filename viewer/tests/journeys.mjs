@@ -1,7 +1,7 @@
 // From the start to an answer by keyboard alone, with at most eight keys. A press counts as one key,
 // also with Shift or Ctrl.
 
-import { openPage, settled } from "./browser.mjs";
+import { openPage, remembered, settled } from "./browser.mjs";
 import { equal, truthy, until } from "./check.mjs";
 import { serve } from "./mock.mjs";
 
@@ -106,8 +106,7 @@ export const tests = {
       const [n] = await currentInstruction(page);
       equal(n, (trace.instructions - 1).toLocaleString("en"), "the last instruction");
       await keys.press("t", "w", "w");
-      await settled(page);
-      await page.waitForTimeout(400);
+      await remembered(page);
       const link = page.url();
       truthy(link.includes("c=0123456789abcdef"), `the link has the checksum: ${link}`);
       const view = await page.evaluate(() => window.tracewright.state.view.value);

@@ -3,7 +3,7 @@
 
 import { execFile, spawn } from "node:child_process";
 import { promisify } from "node:util";
-import { openPage, settled } from "./browser.mjs";
+import { openPage, remembered, settled } from "./browser.mjs";
 import { equal, truthy, until } from "./check.mjs";
 import { currentInstruction, keyboard } from "./journeys.mjs";
 
@@ -201,7 +201,7 @@ const all = {
       await page.keyboard.press("End");
       await settled(page);
       await page.keyboard.press("t");
-      await page.waitForTimeout(500);
+      await remembered(page);
       const [row, link] = [await currentInstruction(page), new URL(page.url()).hash];
       const other = await openPage(browser, server.url + link);
       equal(await currentInstruction(other.page), row, "the same instruction");

@@ -28,7 +28,6 @@ export const tests = {
     });
     truthy(short < 20, `the wheel zooms to ${short} bytes`);
     truthy(pictures > 10, `${pictures} pictures`);
-    truthy(median < 80, `the median picture took ${median} ms`);
     truthy(heap < 150e6, `${heap} bytes of heap`);
     equal(errors, [], "errors");
     await close();

@@ -1,7 +1,7 @@
 // The query line: results appear while the trace is searched.
 
 import { batch, signal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import * as state from "../model/state";
 import { momentOf } from "../model/moments";
 import type { Found } from "../data/types";
@@ -110,7 +110,7 @@ const EXAMPLES = ["exception", "function main", "address 0x8000..0x8100", "write
 
 export function Find() {
   const field = useRef<HTMLInputElement>(null);
-  useEffect(() => field.current?.focus(), []);
+  useLayoutEffect(() => field.current?.focus(), []);
   const rows = results.value;
   const columns: Column<Found>[] = [
     { id: "element", label: "element", width: "90px", numeric: true, cell: (row) => count(row.element) },

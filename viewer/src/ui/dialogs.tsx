@@ -1,7 +1,7 @@
 // The list of functions, the list of commands, "go to", and the cheat sheet.
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { COMMANDS, dialog, focusLater } from "../commands";
 import * as state from "../model/state";
 import { goToMatch } from "../model/moments";
@@ -22,7 +22,8 @@ const MOST = 60;
 function Modal(props: { label: string; children: ComponentChildren }) {
   const box = useRef<HTMLDialogElement>(null);
   const before = useRef(document.activeElement);
-  useEffect(() => {
+  // Before the next key arrives: what is typed while a picture is drawn belongs to the dialog.
+  useLayoutEffect(() => {
     box.current?.showModal();
     return () => {
       const element = before.current;
