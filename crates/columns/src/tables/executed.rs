@@ -14,7 +14,7 @@ use arrow_buffer::{BooleanBufferBuilder, NullBuffer, NullBufferBuilder, ScalarBu
 use tracewright::base::{Batch, BlockStep, Element, Last, Part, Range};
 use tracewright::decode::listener::each_turn;
 use tracewright::decode::{Fork, Listener, Merge, Session, Size, Tally};
-use tracewright::views::sinks::StepTables;
+use tracewright::views::sinks::{StepTables, with_values};
 
 use super::Input;
 use super::words::{ISAS, LASTS, ROLES, isa, last, role};
@@ -47,7 +47,7 @@ enum Mark {
 type Parts = (Vec<Executed>, Vec<(usize, Mark)>);
 
 /// The number of instructions that stands for this many or more.
-const MANY: u16 = 0x3fff;
+const MANY: u8 = 0x3f;
 
 /// Collects executed ranges, at least those of the selected code.
 #[derive(Debug, Default)]
@@ -55,9 +55,10 @@ struct Collector {
     parts: Parts,
     source: Option<usize>,
     code: Arc<Code>,
-    /// Of each step: its instructions, bits \[15:2], all ones where they are more; whether there is
-    /// such a step, bit \[1], and whether it executes selected code, bit \[0].
-    steps: StepTables<u16>,
+    /// Of each step: its instructions, bits \[7:2], all ones where they are more; whether there is
+    /// such a step, bit \[1], and whether it executes selected code, bit \[0]. A byte: of a large
+    /// program the table has to stay in the cache.
+    steps: StepTables<u8>,
 }
 
 impl Collector {
@@ -93,13 +94,13 @@ impl Collector {
         let mut tables = mem::take(&mut self.steps);
         let values = tables.of(batch.source, &batch.blocks, |step| {
             let of = |range: Range| {
-                let count = range.instructions.min(MANY.into()) as u16;
-                count << 2 | 2 | u16::from(executes(&range, ranges))
+                let count = range.instructions.min(MANY.into()) as u8;
+                count << 2 | 2 | u8::from(executes(&range, ranges))
             };
             batch.range(step).map_or(0, of)
         });
-        for &step in steps {
-            let value = values.get(step.index()).copied().unwrap_or(0);
+        for (step, value) in with_values(steps, values) {
+            let value = value.copied().unwrap_or(0);
             if value & 1 == 0 && value >> 2 < MANY {
                 elements += u64::from(value >> 1 & 1);
                 instructions += u64::from(value >> 2);
@@ -161,8 +162,10 @@ impl Fork for Collector {
 
     fn state(&self) {}
 
+    /// What is known of each step stays: it is of the blocks, not of the trace.
     fn resume(&mut self, (): ()) {
-        *self = Fork::fork(self);
+        self.parts = Parts::default();
+        self.source = None;
     }
 
     fn take(&mut self) -> Parts {

@@ -36,4 +36,4 @@ pub use count::Count;
 pub use coverage::Coverage;
 pub use edges::{Edge, Edges};
 pub use ranges::RangeChecksum;
-pub use step_table::StepTables;
+pub use step_table::{StepTables, with_values};

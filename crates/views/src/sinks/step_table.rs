@@ -3,6 +3,7 @@
 use std::sync::Weak;
 
 use tracewright_base::{BlockStep, CachedBlocks, Numbering};
+use tracewright_scan::prefetch;
 
 /// Steps ahead of the one that is taken whose values are prefetched, in large tables.
 pub(super) const AHEAD: usize = 16;
@@ -13,6 +14,22 @@ const LARGE: usize = 1 << 18;
 /// Whether values are to be prefetched.
 pub(super) fn is_large<T>(values: &[T]) -> bool {
     size_of_val(values) > LARGE
+}
+
+/// `steps`, each with its value among `values`, which [`StepTables::of`] returned. Those of the next
+/// steps are prefetched where the table is large.
+#[inline]
+pub fn with_values<'a, T>(
+    steps: &'a [BlockStep],
+    values: &'a [T],
+) -> impl Iterator<Item = (BlockStep, Option<&'a T>)> {
+    let large = is_large(values);
+    steps.iter().enumerate().map(move |(n, &step)| {
+        if large && let Some(ahead) = steps.get(n + AHEAD) {
+            prefetch(values, ahead.index());
+        }
+        (step, values.get(step.index()))
+    })
 }
 
 /// A value for each step of a source, by [`BlockStep::index`], as long as blocks have the same
