@@ -235,6 +235,8 @@ pub struct DiffArgs {
 /// Format of a timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum TimelineFormatArg {
+    /// Best Trace Format: tasks, interrupts and calls, for Trace Compass and timing tools.
+    Btf,
     /// Chrome JSON, for Perfetto and chrome://tracing.
     Chrome,
     /// Processed profile of the Firefox Profiler.
@@ -254,6 +256,7 @@ impl TimelineFormatArg {
     /// The format; `None` where it is a folder.
     pub fn format(self) -> Option<TimelineFormat> {
         Some(match self {
+            TimelineFormatArg::Btf => TimelineFormat::Btf,
             TimelineFormatArg::Chrome => TimelineFormat::Chrome,
             TimelineFormatArg::Firefox => TimelineFormat::Firefox,
             TimelineFormatArg::Perfetto => TimelineFormat::Perfetto,

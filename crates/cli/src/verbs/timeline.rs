@@ -3,7 +3,7 @@
 use tracewright::analysis::{Code, Timeline};
 use tracewright::capture::{NewFolder, check_empty};
 use tracewright::decode::Jobs;
-use tracewright::export::timeline::{Counter, TimelineView};
+use tracewright::export::timeline::{Counter, TimelineFormat, TimelineView};
 use tracewright::joined::Taking;
 
 use crate::args::{TimelineArgs, comparators};
@@ -82,6 +82,11 @@ pub fn run(args: &TimelineArgs) -> Result<bool, Fail> {
         path: &args.input.input,
     };
     if let Some(buffers) = joined::of(&input, &recipe) {
+        if format == Some(TimelineFormat::Btf) {
+            let what = "a thread is executed by several processors, which the timeline does not \
+                        have: use another format than btf";
+            return Err(Fail::input(&args.input.input, what));
+        }
         let visitor = |_: &Code| Timeline::joined(args.limit);
         let (other, how) = (|_: &Job<'_>| stacks::NO_OTHER, Taking::in_order());
         let found =

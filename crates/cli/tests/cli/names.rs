@@ -245,6 +245,7 @@ fn no_name_is_a_record() {
         ("functions --format flame-graph", "<>\"", ""),
         ("functions --format callgrind", "", "="),
         ("timeline --format vcd", "$", ""),
+        ("timeline --format btf", ",", ""),
         ("coverage --format lcov", ",", ":"),
         ("coverage --format cobertura", "<>\"", ""),
         ("profile --format autofdo", "", ""),

@@ -45,6 +45,7 @@ fn threads_do_not_change_the_output() {
     let verbs = [
         "timeline --format chrome",
         "timeline --format vcd",
+        "timeline --format btf",
         &report,
         "find count exception",
         "find --all write 0 after nth 3 write 0",

@@ -2,6 +2,7 @@
 //!
 //! | file | format |
 //! |---|---|
+//! | `btf.rs` | Best Trace Format |
 //! | `chrome.rs` | Chrome JSON (Trace Event Format) |
 //! | `ctf.rs` | Common Trace Format 1.8 |
 //! | `firefox.rs` | Firefox Profiler |
@@ -9,6 +10,7 @@
 //! | `speedscope.rs` | speedscope |
 //! | `vcd.rs` | Value Change Dump |
 
+mod btf;
 mod chrome;
 mod ctf;
 mod firefox;
@@ -28,6 +30,8 @@ use crate::pieces::Pieces;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TimelineFormat {
+    /// Best Trace Format, of a timeline whose sources are processors.
+    Btf,
     /// Chrome JSON.
     Chrome,
     /// Processed profile of the Firefox Profiler.
@@ -79,6 +83,7 @@ impl TimelineFormat {
     pub fn write(self, view: &TimelineView<'_>, write: &mut dyn FnMut(Vec<u8>) -> bool) {
         let mut out = Pieces::new(write);
         match self {
+            TimelineFormat::Btf => btf::write(view, &mut out),
             TimelineFormat::Chrome => chrome::write(view, &mut out),
             TimelineFormat::Firefox => firefox::write(view, &mut out),
             TimelineFormat::Perfetto => perfetto::write(view, &mut out),

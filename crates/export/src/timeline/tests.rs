@@ -100,3 +100,77 @@ fn times_are_counted_from_the_first_timestamp_where_they_are_large() {
     let file = text(TimelineFormat::Vcd, &timeline, Some(1));
     assert!(file.contains("#0\n") && file.contains("#90000000000000\n"), "{file}");
 }
+
+/// Two tasks, an exception in the first one whose handler calls a function, and a switch while both
+/// have open frames. The first task is not seen to end.
+#[test]
+fn processes_and_runnables_of_btf() {
+    let mut timeline = Timeline::new(20);
+    let roots = [0, 1].map(|thread| timeline.thread(0, thread, None));
+    let at = |thread: usize, instructions: u64, depth: usize| Position {
+        thread,
+        instructions,
+        depth,
+        ..Position::default()
+    };
+    let begin = |address: u64, entry: Entry| Begin {
+        function: FunctionId::At(address),
+        entry,
+        address: Some(address),
+    };
+    // Thread 0: function 0x10 from 0 on; exception 15 from 4 to 8 calls 0x30 from 5 to 7.
+    let main = timeline.begin(&at(0, 0, 0), roots[0], &begin(0x10, Entry::Call));
+    timeline.run(&at(0, 4, 1), main, 4, 0);
+    let handler = timeline.begin(&at(0, 4, 1), main, &begin(0x20, Entry::Exception(15)));
+    let called = timeline.begin(&at(0, 5, 2), handler, &begin(0x30, Entry::Call));
+    timeline.end(&at(0, 7, 2), called, Ending::Return, false);
+    timeline.end(&at(0, 8, 1), handler, Ending::Return, false);
+    // Thread 1 from 10 to 14, and thread 0 again.
+    timeline.run(&at(0, 10, 1), main, 6, 0);
+    let other = timeline.begin(&at(1, 10, 0), roots[1], &begin(0x40, Entry::Call));
+    timeline.run(&at(1, 14, 1), other, 4, 0);
+    timeline.run(&at(0, 18, 1), main, 4, 0);
+    timeline.end(&at(0, 18, 0), main, Ending::Return, false);
+    timeline.end(&at(1, 18, 0), other, Ending::TraceEnd, false);
+    let code = Code::of(Functions::default(), 1);
+    let view = TimelineView {
+        warning: "",
+        timeline: &timeline,
+        code: &code,
+        threads: &["main".to_owned(), "a, b".to_owned()],
+        sources: &["cpu 0".to_owned()],
+        counters: &[],
+        frequency: None,
+    };
+    let mut file = Vec::new();
+    TimelineFormat::Btf.write(&view, &mut |piece| {
+        file.extend(piece);
+        true
+    });
+    let file = String::from_utf8(file).expect("text");
+    let rows: Vec<&str> = file.lines().filter(|line| !line.starts_with('#')).collect();
+    let want = "0,cpu_0,0,T,main,0,start
+0,main,0,R,0x10,0,start
+4,main,0,R,0x10,0,suspend
+4,cpu_0,0,T,main,0,preempt
+4,cpu_0,0,I,exception_15,0,start
+4,exception_15,0,R,0x20,0,start
+5,exception_15,0,R,0x30,0,start
+7,exception_15,0,R,0x30,0,terminate
+8,exception_15,0,R,0x20,0,terminate
+8,cpu_0,0,I,exception_15,0,terminate
+8,cpu_0,0,T,main,0,resume
+8,main,0,R,0x10,0,resume
+10,main,0,R,0x10,0,suspend
+10,cpu_0,0,T,main,0,preempt
+10,cpu_0,0,T,a__b,0,start
+10,a__b,0,R,0x40,0,start
+14,a__b,0,R,0x40,0,suspend
+14,cpu_0,0,T,a__b,0,preempt
+14,cpu_0,0,T,main,0,resume
+14,main,0,R,0x10,0,resume
+18,main,0,R,0x10,0,terminate";
+    assert_eq!(rows, want.lines().collect::<Vec<_>>(), "{file}");
+    assert!(file.starts_with("#version 2.1.5\n#creator Tracewright "), "{file}");
+    assert!(file.contains("\n#timeScale ns\n"), "{file}");
+}

@@ -147,6 +147,9 @@ fn files_for_other_tools() {
         assert!(samples >= folded.lines().count(), "{samples}");
     }
 
+    let btf = fs::read_to_string(written(&path, &snapshot, "timeline", "btf")).expect("text");
+    assert_eq!(runnables(&btf), frames);
+
     let vcd = fs::read_to_string(written(&path, &snapshot, "timeline", "vcd")).expect("text");
     let (head, changes) = vcd.split_once("$enddefinitions $end\n").expect("definitions");
     assert!(head.contains("$timescale 1ps $end") && head.contains("$var string 1 ! function $end"));
@@ -155,6 +158,43 @@ fn files_for_other_tools() {
     assert!(times.len() > 100 && times.is_sorted_by(|a, b| a < b));
     assert!(changes.ends_with("s- !\nb0 \"\n"), "{changes}");
     assert!(head.contains(" task $end"), "{head}");
+}
+
+/// Follows the states of processes and runnables in a file of the Best Trace Format as its document
+/// draws them, and returns the number of runnables that started.
+fn runnables(btf: &str) -> usize {
+    let mut states: BTreeMap<String, &str> = BTreeMap::new();
+    let (mut running, mut now, mut started) = (BTreeMap::new(), 0, 0);
+    for line in btf.lines().skip_while(|line| line.starts_with('#')) {
+        let row: Vec<&str> = line.split(',').collect();
+        let &[time, source, _, kind, target, instance, event] = &row[..] else { panic!("{line}") };
+        let time: u64 = time.parse().expect("a time");
+        assert!(time >= std::mem::replace(&mut now, time), "{line}");
+        let own = format!("{kind} {target} {instance}");
+        let state = states.insert(own.clone(), event);
+        let allowed = match event {
+            "start" => state.is_none(),
+            "preempt" | "suspend" | "terminate" => matches!(state, Some("start" | "resume")),
+            "resume" => matches!(state, Some("preempt" | "suspend")),
+            _ => false,
+        };
+        assert!(allowed, "{line}: it was {state:?}");
+        let begins = matches!(event, "start" | "resume");
+        if kind == "R" {
+            // Its process executes.
+            assert!(running.values().any(|(name, _)| name == source), "{line}: {running:?}");
+            started += usize::from(event == "start");
+        } else {
+            assert!(matches!(kind, "T" | "I"), "{line}");
+            let process = (target.to_owned(), instance.to_owned());
+            let before = match begins {
+                true => running.insert(source.to_owned(), process),
+                false => running.remove(source).filter(|own| *own != process),
+            };
+            assert_eq!(before, None, "{line}: a core executes one process");
+        }
+    }
+    started
 }
 
 /// The structure of a profile that the crate fxprof-processed-profile 0.8.1 writes, without the
