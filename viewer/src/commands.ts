@@ -47,7 +47,7 @@ export function focusLater(id: string): void {
     const element = document.getElementById(id);
     if (element === null) return;
     element.focus();
-    // A dialog that is closing keeps the focus until it is gone.
+    // A dialog that is closing has the focus until it is gone.
     if (document.activeElement === element) waitFor?.disconnect();
   };
   waitFor = new MutationObserver(attempt);

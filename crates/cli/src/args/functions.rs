@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use tracewright::analysis::Code;
 use tracewright::analysis::stacks::SWITCHES;
+use tracewright::analysis::timing::Span;
 use tracewright::export::paths::PathFormat;
 use tracewright::export::timeline::TimelineFormat;
 use tracewright::views::functions::Sort;
@@ -110,7 +111,8 @@ pub struct CallsArgs {
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
-  tracewright timeline CAPTURE --format perfetto -o timeline.perfetto   for ui.perfetto.dev")]
+  tracewright timeline CAPTURE --format perfetto -o timeline.perfetto   for ui.perfetto.dev
+  tracewright timeline CAPTURE --load 1000 --idle main   with the load of each 1000 ticks")]
 pub struct TimelineArgs {
     #[command(flatten)]
     pub input: InputArgs,
@@ -128,6 +130,14 @@ pub struct TimelineArgs {
     /// Ticks of the timestamp clock in a second, such as 72M. Without it, a tick is a nanosecond.
     #[arg(long, value_name = "HERTZ", value_parser = hertz)]
     pub frequency: Option<u64>,
+    /// With --format chrome and perfetto, the load of each processor in parts of this width, such
+    /// as 10ms, or 1000 ticks: the part of the traced time outside of the functions of --idle.
+    #[arg(long, value_name = "WIDTH", requires = "idle")]
+    pub load: Option<Span>,
+    /// With --load, a function in which the processor is idle, with what it calls (repeatable);
+    /// * stands for any characters.
+    #[arg(long, value_name = "SYMBOL", requires = "load")]
+    pub idle: Vec<String>,
     #[command(flatten)]
     pub signals: SignalArgs,
     /// The most frames; the first ones are written.

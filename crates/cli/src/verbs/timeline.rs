@@ -1,5 +1,8 @@
 //! `tracewright timeline`
 
+use std::collections::BTreeMap;
+
+use tracewright::analysis::timing::{Clock, Load};
 use tracewright::analysis::{Code, Timeline};
 use tracewright::capture::{NewFolder, check_empty};
 use tracewright::decode::Jobs;
@@ -19,6 +22,7 @@ use crate::recordings::{self, Recorded};
 use crate::report;
 use crate::run::Runs;
 use crate::stacks;
+use crate::verbs::timing::load;
 
 /// Runs the verb.
 pub fn run(args: &TimelineArgs) -> Result<bool, Fail> {
@@ -49,6 +53,7 @@ pub fn run(args: &TimelineArgs) -> Result<bool, Fail> {
             "note: the events of ITMs are shown of the whole trace only, and are left out",
         );
     }
+    let load = LoadOf::new(args, &input)?;
     let signals = args.signals.signals(input.capture(), comparators(input.capture()))?;
     let runs = Runs::new(input.buffers.len(), args.how.committed, selected.as_ref());
     let work = |_: usize, job: &Job<'_>, jobs: Jobs, write: &mut listing::Write<'_>| {
@@ -56,13 +61,25 @@ pub fn run(args: &TimelineArgs) -> Result<bool, Fail> {
         let code = job.code();
         let switches = args.switches.numbers(&code, &args.input.input)?;
         let timeline = Timeline::new(args.limit);
-        let (mut timeline, _, tally) =
-            stacks::run(job, &options, &code, &switches, timeline, |_| true)?;
+        let mut loads = Vec::new();
+        let (mut timeline, tally) = match &load {
+            None => {
+                let run = stacks::run(job, &options, &code, &switches, timeline, |_| true)?;
+                (run.0, run.2)
+            }
+            Some(load) => {
+                let both = (timeline, load.visitors(&code));
+                let run = stacks::run(job, &options, &code, &switches, both, |_| true)?;
+                let (timeline, found) = run.0;
+                loads = load.counters(&timeline, &found);
+                (timeline, run.2)
+            }
+        };
         let recorded = match selected {
             None => recordings::of(job, &signals, args.limit)?,
             Some(_) => Vec::new(),
         };
-        let counters = counters(&recorded);
+        let counters = [loads, counters(&recorded)].concat();
         let threads = timeline.threads.iter().map(|t| (t.source, t.id));
         let mut threads = job.thread_names(threads, (&code, &timeline.outermost()));
         recordings::add_to(&mut timeline, &mut threads, &recorded);
@@ -109,6 +126,69 @@ pub fn run(args: &TimelineArgs) -> Result<bool, Fail> {
     input.decodable()?;
     output.close()?;
     Ok(problems.answer(&input, args.outcome.strict))
+}
+
+/// The load that is wanted.
+struct LoadOf<'a> {
+    width: u64,
+    idle: &'a [String],
+}
+
+impl<'a> LoadOf<'a> {
+    fn new(args: &'a TimelineArgs, input: &Input) -> Result<Option<LoadOf<'a>>, Fail> {
+        let Some(span) = args.load else { return Ok(None) };
+        let format = args.format.format();
+        if !matches!(format, Some(TimelineFormat::Chrome | TimelineFormat::Perfetto)) {
+            let why = "the format has no values over time: use --format chrome or perfetto";
+            return Err(Fail::option("--load", "", why));
+        }
+        if input.capture().linux.is_some() {
+            let why = "the load is of one buffer, and this capture is of many";
+            return Err(Fail::option("--load", "", why));
+        }
+        let width = load::width(span, args.frequency, &args.idle, input)?;
+        Ok(Some(LoadOf { width, idle: &args.idle }))
+    }
+
+    /// By timestamps, and by instructions: which of them the timeline has is known at its end.
+    fn visitors(&self, code: &Code) -> (Load, Load) {
+        let idle = load::idle(code, self.idle);
+        let by = |clock| Load::new(clock, self.width, idle.clone());
+        (by(Clock::Timestamps), by(Clock::Instructions))
+    }
+
+    /// The values for the clock of the timeline. Where a load is not known exactly, there is a
+    /// counter for each of its bounds.
+    fn counters(&self, timeline: &Timeline, both: &(Load, Load)) -> Vec<Counter> {
+        let is_clocked = timeline.has_time();
+        let load = if is_clocked { &both.0 } else { &both.1 };
+        load::note(load);
+        let mut by_source: BTreeMap<usize, Vec<(u64, [f64; 2])>> = BTreeMap::new();
+        for (source, at, slice) in load.slices().filter(|(.., slice)| slice.traced > 0) {
+            let busy = slice.busy();
+            let bounds = [busy.least, busy.most.unwrap_or(slice.traced)];
+            let percent = bounds.map(|time| time as f64 * 100.0 / slice.traced as f64);
+            by_source.entry(source).or_default().push((at, percent));
+        }
+        let mut counters = Vec::new();
+        for (source, values) in by_source {
+            let mut add = |name: &str, bound: usize| {
+                let values = values.iter().map(|(at, bounds)| (*at, bounds[bound])).collect();
+                let (name, unit) = (name.to_owned(), "%".to_owned());
+                counters.push(Counter { source, name, unit, values, is_clocked });
+            };
+            if values.iter().all(|(_, [least, most])| least == most) {
+                add("load", 0);
+            } else {
+                add("load, at least", 0);
+                add("load, at most", 1);
+            }
+        }
+        if counters.is_empty() {
+            message::line("note: no load is known: no two points of the clock are in the trace");
+        }
+        counters
+    }
 }
 
 /// The names of threads and of sources.
@@ -163,6 +243,7 @@ fn counters(recorded: &[Recorded]) -> Vec<Counter> {
             name: name.to_owned(),
             unit: track.unit,
             values: track.values,
+            is_clocked: false,
         });
         counters.collect::<Vec<_>>()
     };

@@ -3,6 +3,7 @@
 
 use std::fmt::Write;
 use std::fs;
+use std::path::Path;
 
 use serde_json::Value;
 
@@ -436,9 +437,34 @@ fn true_loads_lie_in_the_intervals() {
         let text =
             tracewright(&args("timing --load 100ns --frequency 1G --idle 0x82000", &[&path]));
         assert!(text.out.contains("load %"), "{}{}", text.out, text.err);
+        rows_of_load(&path, &found);
     }
     let output = tracewright(&args("timing --load 1ms --idle 0x82000", &[&folder.path("load")]));
     assert!(output.err.contains("the frequency of the clock is not known"), "{}", output.err);
+}
+
+/// The timeline has the bounds of `found` at their times.
+fn rows_of_load(path: &Path, found: &[Value]) {
+    let words = format!("timeline --load {WIDTH} --idle 0x82000");
+    let output = tracewright(&args(&words, &[path]));
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    let timeline: Value = serde_json::from_str(&output.out).expect("JSON");
+    let events = timeline["traceEvents"].as_array().expect("events");
+    let values = |name: &str| -> Vec<(f64, f64)> {
+        let own = events.iter().filter(|event| event["ph"] == "C" && event["name"] == name);
+        own.map(|event| (event["ts"].as_f64().unwrap(), event["args"]["%"].as_f64().unwrap()))
+            .collect()
+    };
+    for (name, bound) in [("load, at least", "least"), ("load, at most", "most")] {
+        let want = found.iter().map(|line| {
+            let busy = line["busy"][bound].as_f64().expect("a bound");
+            let share = busy * 100.0 / line["traced"].as_f64().unwrap();
+            (line["begin"].as_f64().unwrap() / 1000.0, share)
+        });
+        assert_eq!(values(name), want.collect::<Vec<_>>(), "{name}: {found:?}");
+    }
+    let output = tracewright(&args("timeline --format vcd --load 9 --idle 0x82000", &[path]));
+    assert!(output.code == Some(2) && output.err.contains("chrome or perfetto"), "{}", output.err);
 }
 
 /// The longest section is first, and its instructions are counted.

@@ -68,7 +68,7 @@ pub(super) fn write(view: &TimelineView<'_>, out: &mut Pieces<'_>) {
         let (name, pid) = (json(&counter.name), counter.source + 1);
         let unit = if counter.unit.is_empty() { "value" } else { &counter.unit };
         for &(at, value) in counter.values.iter().filter(|(_, value)| value.is_finite()) {
-            let at = thousandths(view.time(counter.source, at) / 1000);
+            let at = thousandths(view.time_of(counter, at) / 1000);
             let more = line(format!(
                 "{{\"ph\":\"C\",\"name\":{name},\"pid\":{pid},\"ts\":{at},\
                  \"args\":{{{}:{value}}}}}",

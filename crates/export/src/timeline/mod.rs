@@ -53,8 +53,10 @@ pub struct Counter {
     pub name: String,
     /// The unit; may be empty.
     pub unit: String,
-    /// Positions in the source, and values.
+    /// Positions in the source, or values of its clock, and values.
     pub values: Vec<(u64, f64)>,
+    /// Positions are values of the clock: timestamps.
+    pub is_clocked: bool,
 }
 
 /// A timeline, and what its numbers mean.
@@ -117,6 +119,16 @@ impl TimelineView<'_> {
         let time = self.picoseconds(self.timeline.time_at(source, instructions).estimate);
         let origin = self.origin().map_or(0, |ticks| self.picoseconds(u128::from(ticks) * 1000));
         u64::try_from(time.saturating_sub(origin)).unwrap_or(u64::MAX)
+    }
+
+    /// The time of a value of a counter, in picoseconds since the origin.
+    fn time_of(&self, counter: &Counter, at: u64) -> u64 {
+        if !counter.is_clocked {
+            return self.time(counter.source, at);
+        }
+        let of = |ticks: u64| self.picoseconds(u128::from(ticks) * 1000);
+        let origin = self.origin().map_or(0, of);
+        u64::try_from(of(at).saturating_sub(origin)).unwrap_or(u64::MAX)
     }
 
     /// Thousandths of a tick in picoseconds.

@@ -109,7 +109,7 @@ pub(super) fn write(view: &TimelineView<'_>, out: &mut Pieces<'_>) {
                 track.number(9, COUNTER);
                 track.number(11, uuid);
                 track.double(44, value);
-                packet.present(8, view.time(counter.source, at) / 1000);
+                packet.present(8, view.time_of(counter, at) / 1000);
                 packet.number(13, NEEDS);
                 packet.bytes(11, &track.0);
             });

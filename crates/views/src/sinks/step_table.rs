@@ -16,8 +16,8 @@ pub(super) fn is_large<T>(values: &[T]) -> bool {
     size_of_val(values) > LARGE
 }
 
-/// `steps`, each with its value among `values`, which [`StepTables::of`] returned. Those of the next
-/// steps are prefetched where the table is large.
+/// `steps`, each with its value among `values`, which [`StepTables::of`] returned. Where the table
+/// is large, those of the next steps are prefetched.
 #[inline]
 pub fn with_values<'a, T>(
     steps: &'a [BlockStep],

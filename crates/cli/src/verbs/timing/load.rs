@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use tracewright::analysis::Code;
-use tracewright::analysis::timing::{Clock, Load};
+use tracewright::analysis::stacks::FunctionId;
+use tracewright::analysis::timing::{Clock, Load, Span};
 use tracewright::views::json;
 use tracewright::views::timing::{LoadView, Shown};
 
@@ -27,13 +28,7 @@ pub fn run(
 ) -> Result<bool, Fail> {
     let Some(span) = args.load else { return Ok(false) };
     refuse(args, input, "--load", "")?;
-    let why = "it is a time, and the frequency of the clock is not known; state it with \
-               --frequency, or give ticks of the clock";
-    let width = span.at(args.frequency).ok_or_else(|| Fail::option("--load", "", why))?;
-    // Code without symbols has addresses for names.
-    for name in args.idle.iter().filter(|name| !name.starts_with("0x")) {
-        select::named_by("--idle", input, name)?;
-    }
+    let width = width(span, args.frequency, &args.idle, input)?;
     if args.format == TimingFormat::Json {
         output.json(&json::head("timing"))?;
     }
@@ -45,9 +40,7 @@ pub fn run(
         let switches = args.switches.numbers(&code, &args.input.input)?;
         let load = Load::new(clock, width, idle(&code, &args.idle));
         let load = stacks::run(&job, &options, &code, &switches, load, |_| true)?.0;
-        if load.is_cut() {
-            message::line("note: the load is cut: it has too many parts; give a greater width");
-        }
+        note(&load);
         let sources: Vec<String> = job.sources.iter().map(|source| source.name.clone()).collect();
         let shown = Shown { frequency: args.frequency, rows: args.rows, ..Shown::default() };
         let view = LoadView { load: &load, clock, sources: &sources, shown };
@@ -65,7 +58,31 @@ pub fn run(
     Ok(found)
 }
 
+/// The width of the parts, in ticks of the clock.
+pub fn width(
+    span: Span,
+    frequency: Option<u64>,
+    idle: &[String],
+    input: &Input,
+) -> Result<u64, Fail> {
+    let why = "it is a time, and the frequency of the clock is not known; state it with \
+               --frequency, or give ticks of the clock";
+    let width = span.at(frequency).ok_or_else(|| Fail::option("--load", "", why))?;
+    // Code without symbols has addresses for names.
+    for name in idle.iter().filter(|name| !name.starts_with("0x")) {
+        select::named_by("--idle", input, name)?;
+    }
+    Ok(width)
+}
+
+/// Prints that there are too many parts.
+pub fn note(load: &Load) {
+    if load.is_cut() {
+        message::line("note: the load is cut: it has too many parts; give a greater width");
+    }
+}
+
 /// The functions with these names.
-fn idle(code: &Code, names: &[String]) -> HashSet<tracewright::analysis::stacks::FunctionId> {
+pub fn idle(code: &Code, names: &[String]) -> HashSet<FunctionId> {
     names.iter().flat_map(|name| functions(code, name)).collect()
 }

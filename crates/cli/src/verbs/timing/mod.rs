@@ -1,7 +1,7 @@
 //! `tracewright timing`
 
 mod between;
-mod load;
+pub mod load;
 mod masked;
 mod worst;
 
