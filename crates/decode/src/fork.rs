@@ -1,6 +1,6 @@
 //! Listeners that can be forked: one for each worker; their outputs are joined in order.
 
-use tracewright_base::{Batch, Element};
+use tracewright_base::{Batch, Custom, Element};
 
 use crate::listener::{Event, Listener, Wants};
 use crate::merge::Merge;
@@ -166,6 +166,10 @@ impl<L: Merge + Send> Fork for Merging<L> {
 impl<L: Listener> Listener for Merging<L> {
     fn element(&mut self, source: usize, at: u64, element: Element) {
         self.0.element(source, at, element);
+    }
+
+    fn custom(&mut self, source: usize, at: u64, custom: Custom, bytes: &[u8]) {
+        self.0.custom(source, at, custom, bytes);
     }
 
     fn batch(&mut self, batch: &Batch<'_>) {
@@ -344,6 +348,31 @@ mod tests {
             }
             assert!(!one.same(1, &other) && one.same(0, &other), "{part}");
         }
+    }
+
+    /// The bytes of own content.
+    #[derive(Clone, Default)]
+    struct Contents(Vec<u8>);
+
+    impl Listener for Contents {
+        fn element(&mut self, _: usize, _: u64, _: Element) {}
+
+        fn custom(&mut self, _: usize, _: u64, _: Custom, bytes: &[u8]) {
+            self.0.extend(bytes);
+        }
+    }
+
+    impl Merge for Contents {
+        fn merge(&mut self, later: Self) {
+            self.0.extend(later.0);
+        }
+    }
+
+    #[test]
+    fn own_content_is_merged() {
+        let mut merging = Merging(Contents::default());
+        merging.custom(0, 9, Custom::new("own", 2), &[8, 7]);
+        assert_eq!(merging.0.0, [8, 7]);
     }
 
     /// Makes a byte of output for an element, `rest` times, one at a time.

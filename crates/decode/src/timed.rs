@@ -1,6 +1,6 @@
 //! Text with the times of its parts.
 
-use tracewright_base::{Batch, Element, Part};
+use tracewright_base::{Batch, Custom, Element, Part};
 
 use crate::fork::{Fork, Received, Size};
 use crate::listener::{Event, Listener, Wants};
@@ -66,6 +66,10 @@ impl<L: Listener + Fork<Output = Vec<u8>>> Listener for Timed<L> {
     fn element(&mut self, source: usize, at: u64, element: Element) {
         self.mark(&element);
         self.listener.element(source, at, element);
+    }
+
+    fn custom(&mut self, source: usize, at: u64, custom: Custom, bytes: &[u8]) {
+        self.listener.custom(source, at, custom, bytes);
     }
 
     fn batch(&mut self, batch: &Batch<'_>) {
@@ -143,6 +147,10 @@ mod tests {
         fn element(&mut self, _: usize, at: u64, _: Element) {
             self.0.push(at as u8);
         }
+
+        fn custom(&mut self, _: usize, _: u64, _: Custom, bytes: &[u8]) {
+            self.0.extend(bytes);
+        }
     }
 
     impl Fork for Offsets {
@@ -191,6 +199,8 @@ mod tests {
         timed.element(0, 9, Element::Timestamp { value: 1, cycles: None });
         timed.resume(());
         assert_eq!((timed.size().output, timed.take()), (0, TimedText::default()));
+        timed.custom(0, 9, Custom::new("own", 2), &[8, 7]);
+        assert_eq!(timed.take(), vec![8, 7].into());
         assert_eq!(feed(&mut Timed::when(false, Offsets(Vec::new()))), text.into());
     }
 }

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tracewright_base::{self as base, Batch, BlockId, BlockStep, CachedBlocks, Element, Part};
+use tracewright_base::{
+    self as base, Batch, BlockId, BlockStep, CachedBlocks, Custom, Element, Part,
+};
 use tracewright_decode::{Event, Listener, Packets, SourceBytes, StepCounts, Wants};
 
 use crate::entries::Starts;
@@ -95,12 +97,14 @@ impl Collector {
 
     #[cold]
     #[inline(never)]
-    fn other(&mut self, source: usize, at: u64, element: Element) {
+    fn other(&mut self, source: usize, at: u64, element: Element, content: &[u8]) {
+        self.first = self.first.min(at);
         let full = self.full;
         let Some(Collected { stream, keys, executed, .. }) = self.streams.get_mut(source) else {
             return;
         };
-        stream.checksum = mix(stream.checksum ^ at, fold(&element));
+        stream.elements += 1;
+        stream.checksum = mix(stream.checksum ^ at, fold(&element, content));
         if let Some(time) = element.ticks() {
             match &mut stream.times {
                 Some(times) => times.add(time),
@@ -191,8 +195,8 @@ impl Block {
     }
 }
 
-/// A number that depends on all fields of `element`.
-fn fold(element: &Element) -> u64 {
+/// A number that depends on all fields of `element`, and on the bytes of [`Element::Custom`].
+fn fold(element: &Element, content: &[u8]) -> u64 {
     use std::hash::{Hash, Hasher};
     struct Fold(u64);
     impl Hasher for Fold {
@@ -206,6 +210,7 @@ fn fold(element: &Element) -> u64 {
     }
     let mut to = Fold(0);
     element.hash(&mut to);
+    to.write(content);
     to.finish()
 }
 
@@ -214,11 +219,11 @@ impl Listener for Collector {
         if let Element::Range(range) = element {
             return self.ranges(source, at, &range, 1);
         }
-        self.first = self.first.min(at);
-        if let Some(collected) = self.streams.get_mut(source) {
-            collected.stream.elements += 1;
-        }
-        self.other(source, at, element);
+        self.other(source, at, element, &[]);
+    }
+
+    fn custom(&mut self, source: usize, at: u64, custom: Custom, bytes: &[u8]) {
+        self.other(source, at, Element::Custom(custom), bytes);
     }
 
     fn batch(&mut self, batch: &Batch<'_>) {
@@ -244,6 +249,9 @@ impl Listener for Collector {
                 }
                 // Only some fields of a range are copied.
                 Part::Element(at, Element::Range(range)) => self.ranges(source, at, &range, 1),
+                Part::Element(at, Element::Custom(custom)) => {
+                    self.custom(source, at, custom, batch.content(&custom));
+                }
                 Part::Element(at, element) => self.element(source, at, element),
                 Part::Turns(turns) if turns.times > 0 => {
                     for range in turns.ranges {
@@ -345,6 +353,26 @@ mod tests {
         let [record] = stream.records[..] else { panic!("one record") };
         assert_eq!((record.at, record.element, record.instruction), (6, 10, 32));
         assert_eq!(collector.take(&[0]), Segment::default());
+    }
+
+    /// Own content is an element, and its bytes belong to the checksum.
+    #[test]
+    fn own_content_is_in_the_checksum() {
+        let segment = |bytes: &[u8]| {
+            let mut collector = Collector::new(vec![Arc::from([])], true);
+            let mut buffer = BatchBuffer::default();
+            buffer.custom(3, "note", bytes);
+            collector.batch(&buffer.batch(0, CachedBlocks::none()));
+            collector.take(&[9])
+        };
+        let one = segment(b"ab");
+        let stream = |segment: &Segment| segment.streams[0].clone();
+        assert_eq!((one.first, stream(&one).elements), (Some(3), 1));
+        assert_eq!(one, segment(b"ab"));
+        let other = segment(b"ac");
+        assert_ne!(stream(&one).checksum, stream(&other).checksum);
+        let same = Stream { checksum: stream(&one).checksum, ..stream(&other) };
+        assert_eq!(same, stream(&one));
     }
 
     /// Blocks of 4, 8 and 12 bytes, each with a line, and their classes.

@@ -2,8 +2,8 @@
 //!
 //! Both sides are read in chunks of any size: what the side that is ahead has is queued until the
 //! other side has reached it. Of a capture, elements are queued, and the instructions of a range
-//! are made when they are compared. Executed instructions, exceptions, software writes and DWT
-//! events are compared. Times and packets are not.
+//! are made when they are compared. Executed instructions, exceptions, software writes, DWT events
+//! and own content of protocols, with its bytes, are compared. Times and packets are not.
 
 mod find;
 mod queue;
@@ -11,6 +11,8 @@ mod side;
 
 pub use find::Find;
 pub use side::{Missing, Side};
+
+use std::sync::Arc;
 
 use tracewright_base::{Channel, DwtEvent, Isa, Software};
 
@@ -31,7 +33,7 @@ const AGREED: usize = 8;
 pub const AHEAD: usize = WINDOW + AGREED;
 
 /// One event of a side.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
     /// The offset of its packet in the buffer; `None` for an event of an execution log.
     pub at: Option<u64>,
@@ -52,7 +54,7 @@ impl Event {
 }
 
 /// The kind of an event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
     /// An instruction was executed.
     Instruction {
@@ -67,6 +69,13 @@ pub enum What {
     SoftwareWrite(Software),
     /// An event of the Data Watchpoint and Trace unit.
     DwtEvent(DwtEvent),
+    /// Content of a protocol of another crate: [`Element::Custom`](tracewright_base::Element::Custom).
+    Custom {
+        /// The name of its kind.
+        kind: &'static str,
+        /// Its bytes.
+        bytes: Arc<[u8]>,
+    },
     /// Further turns of a counted loop, beyond [`Options::max_expansion`]. Their instructions are
     /// not compared.
     ///
@@ -104,7 +113,7 @@ fn paged(channel: Channel) -> Channel {
 }
 
 /// A difference of two sides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// The index of the source on each side.
     pub source: usize,
@@ -179,40 +188,42 @@ impl Comparison {
         let (a_ended, b_ended) = (a.ended(), b.ended());
         let both = a.queues().iter_mut().zip(b.queues());
         for (source, ((left, right), same)) in both.zip(same).enumerate() {
-            let difference = |(same, before): (u64, Option<Event>), a, b| {
-                Some(Difference { source, same, before, a, b })
+            let difference = |same: &(u64, Option<Event>), a: Option<&Event>, b: Option<&Event>| {
+                let (same, before) = same.clone();
+                Some(Difference { source, same, before, a: a.cloned(), b: b.cloned() })
             };
             loop {
-                let (a, b) = match (left.front(), right.front()) {
-                    (Some(a), Some(b)) => (a, b),
+                match (left.front(), right.front()) {
+                    (Some(a), Some(b)) if b.optional && a.after_gap => {
+                        match missing(left, right, a_ended) {
+                            None => break,
+                            Some(count) if count > 0 => {
+                                right.skip(count);
+                                continue;
+                            }
+                            _ => {}
+                        }
+                    }
+                    (Some(_), Some(_)) => {}
                     (None, Some(b)) if a_ended => {
                         if !b.may_end() {
-                            return difference(*same, None, Some(b));
+                            return difference(same, None, Some(b));
                         }
                         right.pop();
                         continue;
                     }
                     (Some(a), None) if b_ended => {
                         if !a.may_end() {
-                            return difference(*same, Some(a), None);
+                            return difference(same, Some(a), None);
                         }
                         left.pop();
                         continue;
                     }
                     _ => break,
-                };
-                if b.optional && a.after_gap {
-                    match missing(left, right, a_ended) {
-                        None => break,
-                        Some(count) if count > 0 => {
-                            right.skip(count);
-                            continue;
-                        }
-                        _ => {}
-                    }
                 }
-                if !a.what.same(&b.what) {
-                    return difference(*same, Some(a), Some(b));
+                let (a, b) = (left.front(), right.front());
+                if !a.zip(b).is_some_and(|(a, b)| a.what.same(&b.what)) {
+                    return difference(same, a, b);
                 }
                 *same = (same.0 + 1, left.pop());
                 right.pop();
@@ -375,6 +386,49 @@ mod tests {
             assert_eq!(compare.finish(), None, "{shown}");
             assert_eq!(compare.same(), if shown { 8 } else { 6 });
         }
+    }
+
+    /// The bytes are compared, at their places among the other events; a log has none.
+    #[test]
+    fn own_content() {
+        use tracewright_base::{BatchBuffer, CachedBlocks, Custom};
+        use tracewright_decode::Listener;
+
+        let side = |notes: &[&[u8]]| {
+            let mut side = Side::of_capture(true, &[]);
+            side.grow(1);
+            let mut buffer = BatchBuffer::default();
+            for (at, note) in (0..).zip(notes) {
+                buffer.custom(at, "note", note);
+            }
+            side.begin(100);
+            side.batch(&buffer.batch(0, CachedBlocks::none()));
+            side
+        };
+        let note = |at, bytes: &[u8]| {
+            let what = What::Custom { kind: "note", bytes: bytes.into() };
+            Event { at: Some(at), after_gap: false, optional: false, what }
+        };
+        let mut compare = Comparison::new(side(&[b"ab", b"", b"cd"]), side(&[b"ab", b"", b"cd"]));
+        assert_eq!((compare.finish(), compare.same()), (None, 3));
+        let mut compare = Comparison::new(side(&[b"ab", b"cd"]), side(&[b"ab", b"ce"]));
+        let (a, b) = (Some(note(1, b"cd")), Some(note(1, b"ce")));
+        let before = Some(note(0, b"ab"));
+        let want = Difference { source: 0, same: 1, before, a, b };
+        assert_eq!(compare.advance(), Some(want));
+        let mut compare = Comparison::new(side(&[b"ab"]), side(&[]));
+        assert!(compare.finish().is_some_and(|difference| difference.a.is_some()));
+
+        let mut long = Side::of_capture(true, &[]);
+        long.grow(1);
+        long.begin(10);
+        long.custom(0, 0, Custom::new("note", 2000), &[0; 2000]);
+        assert!(long.is_over(), "its bytes count");
+
+        let mut alone = Side::of_capture(true, &[]).without_contents();
+        alone.grow(1);
+        alone.custom(0, 0, Custom::new("note", 1), b"a");
+        assert_eq!(Comparison::new(alone, Side::of_log(true)).finish(), None);
     }
 
     #[test]

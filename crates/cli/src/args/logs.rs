@@ -248,7 +248,8 @@ pub struct CompareArgs {
     pub how: LogArgs,
     #[command(flatten)]
     pub sources: SourceArgs,
-    /// Compare executed instructions only: no exceptions, software writes and DWT events.
+    /// Compare executed instructions only: no exceptions, software writes, DWT events and own
+    /// content of protocols.
     #[arg(long)]
     pub only_instructions: bool,
     #[command(flatten)]

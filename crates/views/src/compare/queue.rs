@@ -1,6 +1,7 @@
 //! What is queued of one source.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use tracewright_base::{self as base, Element, Gap};
 
@@ -32,6 +33,8 @@ pub(super) enum Queued {
     },
     /// Turns that a listing does not have.
     Unlisted { at: u64, start: u64, turns: u64 },
+    /// Own content of a protocol.
+    Custom { at: u64, kind: &'static str, bytes: Arc<[u8]> },
 }
 
 // `docs/limits.md` states this size.
@@ -42,6 +45,7 @@ impl Queued {
     pub(super) fn count(&self) -> usize {
         match self {
             Queued::Turns { ranges, .. } => 1 + ranges.len(),
+            Queued::Custom { bytes, .. } => 1 + bytes.len() / 128,
             Queued::Element { .. } | Queued::Unlisted { .. } => 1,
         }
     }
@@ -62,7 +66,7 @@ pub(super) struct Queue {
 
 impl Queue {
     /// An empty queue. `source` is the source of a capture; the processor of a log has none.
-    /// `events`: exceptions, software writes and DWT events are compared, too.
+    /// `events`: exceptions, software writes and events of the DWT are compared, too.
     pub(super) fn new(events: bool, source: &[Source]) -> Self {
         let events = Events { all: events, ..Events::default() };
         let expand = Expand::new(events, source);
@@ -133,6 +137,10 @@ impl Queue {
                 expand.view.push(Some(*at), What::Unlisted { start: *start, turns: *turns });
                 true
             }
+            Some(Queued::Custom { at, kind, bytes }) => {
+                expand.view.push(Some(*at), What::Custom { kind, bytes: Arc::clone(bytes) });
+                true
+            }
         };
         if finished && let Some(first) = elements.pop_front() {
             *count -= first.count();
@@ -142,11 +150,11 @@ impl Queue {
 
     /// The next event.
     #[inline]
-    pub(super) fn front(&mut self) -> Option<Event> {
+    pub(super) fn front(&mut self) -> Option<&Event> {
         if self.events().is_empty() {
             self.fill(1);
         }
-        self.events().front().copied()
+        self.events().front()
     }
 
     /// Removes the next event.

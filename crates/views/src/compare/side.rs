@@ -1,6 +1,6 @@
 //! One of two sides.
 
-use tracewright_base::{Batch, Element, Kind, Step, StepSink, Turns};
+use tracewright_base::{Batch, Custom, Element, Kind, Step, StepSink, Turns};
 use tracewright_decode::Listener;
 use tracewright_decode::listener::each_part;
 
@@ -14,6 +14,8 @@ pub struct Side {
     queues: Vec<Queue>,
     /// Exceptions, software writes and DWT events are compared, too.
     events: bool,
+    /// Own content of protocols is compared, too.
+    contents: bool,
     ended: bool,
     /// The elements that may be queued until the next [`begin`](Side::begin).
     room: usize,
@@ -33,12 +35,17 @@ pub struct Missing {
 }
 
 impl Side {
-    /// The side of a capture: the listener of its session. `events`: exceptions, software writes
-    /// and DWT events are compared, too.
+    /// The side of a capture: the listener of its session. `events`: exceptions, software writes,
+    /// DWT events and own content of protocols are compared, too.
     pub fn of_capture(events: bool, sources: &[Source]) -> Self {
         let queue = |source| Queue::new(events, std::slice::from_ref(source));
         let queues = sources.iter().map(queue).collect();
-        Side { queues, ..Side::of_log(events) }
+        Side { queues, contents: events, ..Side::of_log(events) }
+    }
+
+    /// The same without own content of protocols: an execution log has none.
+    pub fn without_contents(self) -> Self {
+        Side { contents: false, ..self }
     }
 
     /// The side of an execution log. Each processor is a source. `events` as in
@@ -46,7 +53,8 @@ impl Side {
     pub fn of_log(events: bool) -> Self {
         let missing = Missing::default();
         let (queues, room, over) = (Vec::new(), usize::MAX, false);
-        Side { queues, events, ended: false, room, over, missing, marked: missing }
+        let contents = false;
+        Side { queues, events, contents, ended: false, room, over, missing, marked: missing }
     }
 
     /// The number of sources.
@@ -160,6 +168,12 @@ impl Listener for Side {
             self.missing.first.get_or_insert(address);
         }
         self.queue(source, Queued::Element { at, element, times: 1 });
+    }
+
+    fn custom(&mut self, source: usize, at: u64, custom: Custom, bytes: &[u8]) {
+        if self.contents {
+            self.queue(source, Queued::Custom { at, kind: custom.kind, bytes: bytes.into() });
+        }
     }
 
     fn batch(&mut self, batch: &Batch<'_>) {

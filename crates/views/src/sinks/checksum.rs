@@ -3,14 +3,15 @@
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
-use tracewright_base::{Batch, BlockStep, Element, Part, Range, Turns};
+use tracewright_base::{Batch, BlockStep, Custom, Element, Part, Range, Turns};
 use tracewright_decode::{Listener, Merge, Wants};
 
 use super::step_table::StepTables;
 use crate::fold::{Fold, Mixer, mix, spread};
 
-/// Folds all fields of each element, its source and its offset, in the order of each source. Two
-/// checksums are equal where all elements of each source are equal, except for collisions.
+/// Folds all fields of each element, the bytes of [`Element::Custom`], its source and its offset,
+/// in the order of each source. Two checksums are equal where all elements of each source are
+/// equal, except for collisions.
 ///
 /// The number does not depend on the number of worker threads, nor on how the elements of different
 /// sources are interleaved. It may change with the version of Tracewright.
@@ -84,11 +85,21 @@ impl Listener for Checksum {
         self.current.push(value);
     }
 
+    fn custom(&mut self, source: usize, at: u64, custom: Custom, bytes: &[u8]) {
+        self.select(source);
+        let mut mixer = Mixer(of_any(&Element::Custom(custom), origin(source, at)));
+        mixer.write(bytes);
+        self.current.push(mixer.finish());
+    }
+
     fn batch(&mut self, batch: &Batch<'_>) {
         self.select(batch.source);
         for part in batch.parts() {
             match part {
                 Part::Steps(steps) => self.steps(batch, steps),
+                Part::Element(at, Element::Custom(custom)) => {
+                    self.custom(batch.source, at, custom, batch.content(&custom));
+                }
                 Part::Element(at, element) => self.element(batch.source, at, element),
                 Part::Turns(Turns { at, ranges, times, .. }) => {
                     let origin = origin(batch.source, at);

@@ -6,6 +6,7 @@ use tracewright_base::{
     BatchBuffer, CachedBlocks, Context, Counted, Element, Exception, Gap, Instruction, Isa, Kind,
     Last, Range, Role, Turns,
 };
+use tracewright_decode::listener::each_element;
 use tracewright_decode::{Listener, Merge};
 use tracewright_testing::Random;
 
@@ -49,6 +50,27 @@ fn random_elements(seed: u64, len: usize) -> Vec<Output> {
         (random.below(2) as usize, n as u64, element)
     });
     outputs.collect()
+}
+
+/// The bytes of own content belong to a checksum, in batches and alone.
+#[test]
+fn own_content_is_in_a_checksum() {
+    let of = |bytes: &[u8]| {
+        let mut buffer = BatchBuffer::default();
+        buffer.element(1, Element::Trigger);
+        buffer.custom(2, "note", bytes);
+        let (mut whole, mut alone) = (Checksum::default(), Checksum::default());
+        let batch = buffer.batch(1, CachedBlocks::none());
+        whole.batch(&batch);
+        each_element(&mut alone, &batch);
+        assert_eq!(whole, alone);
+        assert_eq!(whole.elements(), 2);
+        whole.value()
+    };
+    assert_eq!(of(b"ab"), of(b"ab"));
+    for other in [&b"ac"[..], b"ba", b"a", b"ab\0", b""] {
+        assert_ne!(of(b"ab"), of(other), "{other:?}");
+    }
 }
 
 fn result_of<L: Listener + Default>(outputs: &[Output]) -> L {

@@ -200,7 +200,11 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
             Some(job) => Side::of_capture(!args.only_instructions, job.sources),
             None => Side::of_log(!args.only_instructions),
         };
-        let mut compare = Comparison::new(side(left.as_ref()), side(right.as_ref()));
+        let mut a_side = side(left.as_ref());
+        if second.is_none() {
+            a_side = a_side.without_contents();
+        }
+        let mut compare = Comparison::new(a_side, side(right.as_ref()));
         let of = processors..processors + count;
         let difference = advance(args, (&mut a, &mut b), &mut compare, &of)?;
         if let Reading::Ended(Some(assembler)) = &b {
@@ -219,7 +223,7 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
                 with_log(args, left, &difference)?;
             }
             let mut text = explain(args, &difference, left.as_ref(), right.as_ref());
-            for (side, event) in [("A", difference.a), ("B", difference.b)] {
+            for (side, event) in [("A", &difference.a), ("B", &difference.b)] {
                 if event.is_none() && difference.same == 0 {
                     text += &format!(
                         "        no instruction was decoded from {side}: check its protocol and \
@@ -518,7 +522,7 @@ fn rest<'r>(
 
 /// Refuses a `difference` that may be none: that of turns of a loop which are only counted.
 fn comparable(args: &CompareArgs, difference: &Difference) -> Result<(), Fail> {
-    for (event, path) in [(difference.a, &args.a), (difference.b, &args.b)] {
+    for (event, path) in [(&difference.a, &args.a), (&difference.b, &args.b)] {
         if let Some(Event { at: Some(at), what: What::Unlisted { start, turns }, .. }) = event {
             let why = format!(
                 "offset {at:#x}: the packet counts {turns} further turns of the loop at {start:#x}, \
@@ -534,7 +538,7 @@ fn comparable(args: &CompareArgs, difference: &Difference) -> Result<(), Fail> {
 fn with_log(args: &CompareArgs, capture: &Job<'_>, difference: &Difference) -> Result<(), Fail> {
     let traces = |source: &Source| source.config.protocol().traces_instructions();
     let is_instruction =
-        difference.b.is_some_and(|event| matches!(event.what, What::Instruction { .. }));
+        matches!(&difference.b, Some(Event { what: What::Instruction { .. }, .. }));
     if !is_instruction || capture.sources.iter().any(traces) {
         return Ok(());
     }
@@ -627,7 +631,7 @@ fn explain(
                  with --image FILE or --image FILE@ADDRESS\n"
             );
         }
-        let Some(at) = event.and_then(|event| event.at) else { continue };
+        let Some(at) = event.as_ref().and_then(|event| event.at) else { continue };
         if let Some(packet) = job.and_then(|job| packet(job, source, at)) {
             text += &format!("        {} at offset {at:#x}: {packet}\n", path.display());
         }
@@ -667,6 +671,10 @@ fn line(event: &Event, job: Option<&Job<'_>>, source: usize) -> String {
         What::Exception(None) => format!("an exception{gap}"),
         What::SoftwareWrite(write) => format!("{write}{gap}"),
         What::DwtEvent(report) => format!("{report}{gap}"),
+        What::Custom { kind, ref bytes } => {
+            let digits: String = bytes.iter().map(|byte| format!(" {byte:02x}")).collect();
+            format!("{kind} of {} bytes{digits}{gap}", bytes.len())
+        }
         What::Unlisted { start, turns } => format!("{turns} turns of the loop at {start:#x}{gap}"),
     }
 }
