@@ -31,8 +31,8 @@ pub trait Listener {
     /// What a source reported, in order. [`Wants::any_order`] states how the batches of several
     /// sources follow each other.
     ///
-    /// A listener that wraps another one forwards this function, [`event`](Self::event),
-    /// [`wants`](Self::wants) and [`full`](Self::full), too.
+    /// A listener that wraps another one forwards this function, [`custom`](Self::custom),
+    /// [`event`](Self::event), [`wants`](Self::wants) and [`full`](Self::full), too.
     ///
     /// ```
     /// use tracewright_base::{Batch, Element, Part};
@@ -379,7 +379,7 @@ impl<L: Listener> Listener for Option<L> {
     }
 }
 
-/// Both listeners receive everything that either wants.
+/// Both listeners receive everything that either wants. The pair is full when both are.
 impl<A: Listener, B: Listener> Listener for (A, B) {
     fn element(&mut self, source: usize, at: u64, element: Element) {
         self.0.element(source, at, element);

@@ -37,7 +37,7 @@ pub enum Response {
 /// Receives elements, and answers each.
 pub trait Consumer {
     /// An element of source `source` at offset `at`. `content` are the bytes of
-    /// [`Element::Custom`].
+    /// [`Element::Custom`]; of other elements there are none.
     fn element(&mut self, source: usize, at: u64, element: Element, content: &[u8]) -> Response;
 }
 
@@ -85,7 +85,8 @@ enum State {
 /// events of the link as it [wants](Listener::wants) them, and elements, and never waits. It may be
 /// ahead of the consumer by the bytes of one call, at most 4 KiB. Where it is
 /// [full](Listener::full), such as [`Reports`](crate::Reports) after a number of errors, decoding
-/// has failed. `()` monitors nothing.
+/// has failed. Of several monitors in a pair all must be full; [`ErrorLimit`](crate::ErrorLimit)
+/// around the pair ends decoding after a number of errors. `()` monitors nothing.
 #[derive(Debug)]
 pub struct Push {
     session: Session,

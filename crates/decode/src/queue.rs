@@ -50,6 +50,7 @@ impl Queue {
 
     /// The next element, with the number of its source and its offset.
     pub fn take(&mut self) -> Option<(usize, u64, Element)> {
+        self.content.clear();
         let (item, finished) = match self.waiting.front_mut()? {
             Waiting::Element(source, at, element) => ((*source, *at, *element), true),
             Waiting::Custom(source, at, custom, bytes) => {
@@ -71,7 +72,7 @@ impl Queue {
         Some(item)
     }
 
-    /// The bytes of the element that was taken last, if it is [`Element::Custom`].
+    /// The bytes of the element that was taken last, if it is [`Element::Custom`]; none of others.
     pub fn content(&self) -> &[u8] {
         &self.content
     }
@@ -133,12 +134,15 @@ mod tests {
         buffer.custom(1, "one", &[1, 2]);
         buffer.custom(2, "two", &[]);
         buffer.custom(3, "three", &[3]);
+        buffer.element(4, Element::Trigger);
         let mut queue = Queue::default();
         queue.batch(&buffer.batch(7, CachedBlocks::none()));
         let mut got = Vec::new();
-        while let Some((source, at, Element::Custom(custom))) = queue.take() {
+        for _ in 0..3 {
+            let Some((source, at, Element::Custom(custom))) = queue.take() else { panic!("three") };
             got.push((source, at, custom.kind, custom.len, queue.content().to_vec()));
         }
+        assert_eq!((queue.take(), queue.content()), (Some((7, 4, Element::Trigger)), &[][..]));
         let want =
             [(7, 1, "one", 2, vec![1, 2]), (7, 2, "two", 0, vec![]), (7, 3, "three", 1, vec![3])];
         assert_eq!(got, want);

@@ -73,7 +73,9 @@ impl<F: FnMut(&Report)> Reports<F> {
         Reports { each, level, stop_after: None, last: Vec::new(), counts: [0; 3] }
     }
 
-    /// Decoding stops after this many errors: the listener is [full](Listener::full).
+    /// Decoding stops after this many errors: the listener is [full](Listener::full). In a pair with
+    /// a listener that is not full, decoding goes on: there, [`ErrorLimit`](crate::ErrorLimit)
+    /// around both stops it.
     #[must_use]
     pub fn stop_after(self, errors: u64) -> Reports<F> {
         Reports { stop_after: Some(errors), ..self }

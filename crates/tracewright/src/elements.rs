@@ -76,7 +76,8 @@ impl<'a> Elements<'a> {
         &self.summary
     }
 
-    /// The bytes of the element that was returned last, if it is [`Element::Custom`].
+    /// The bytes of the element that was returned last, if it is [`Element::Custom`]; of others
+    /// there are none.
     pub fn content(&self) -> &[u8] {
         self.items.content()
     }
