@@ -200,8 +200,13 @@ impl Input {
         for image in &programs {
             capture.add_image(image)?;
         }
-        if args.framing == FramingArg::Encapsulated {
-            capture.buffers.iter_mut().for_each(|buffer| buffer.format = Format::Encapsulated);
+        let format = match args.framing {
+            FramingArg::Encapsulated => Some(Format::Encapsulated),
+            FramingArg::Link(name) => Some(Format::Other(name.to_owned())),
+            _ => None,
+        };
+        if let Some(format) = format {
+            capture.buffers.iter_mut().for_each(|buffer| buffer.format = format.clone());
         }
         let options = options(args, how, port);
         let inputs = Inputs::of_capture(&capture)

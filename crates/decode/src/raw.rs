@@ -84,6 +84,8 @@ pub enum RawFraming {
     Encapsulated,
     /// Words of a 24-bit Embedded Trace Buffer.
     Etb,
+    /// The trace link of [`RawTrace::protocols`] with this name. Nothing is detected in it.
+    Link(&'static str),
 }
 
 impl RawFraming {
@@ -427,6 +429,7 @@ fn format(raw: &RawTrace) -> Format {
         RawFraming::Framed(Framing::Dstream) => Format::DstreamCoreSight,
         RawFraming::Framed(_) => Format::CoreSight,
         RawFraming::Encapsulated => Format::Encapsulated,
+        RawFraming::Link(name) => Format::Other(name.to_owned()),
     }
 }
 
@@ -442,13 +445,15 @@ fn infer_id(raw: &RawTrace, capture: &Capture, notes: &mut Vec<String>) -> Optio
     if let [id] = raw.ids[..] {
         return u8::try_from(id).ok();
     }
-    let RawFraming::Framed(framing) = raw.framing else { return None };
-    if framing == Framing::Raw {
-        return None;
-    }
-    let head = capture.buffers.first()?.head(SEARCHED);
+    let head = || Some(capture.buffers.first()?.head(SEARCHED));
     let mut ids = Ids::default();
-    Splitter::new(Link::new(framing)).split(0, &head, &mut ids);
+    match raw.framing {
+        RawFraming::Framed(framing) if framing != Framing::Raw => {
+            Splitter::new(Link::new(framing)).split(0, &head()?, &mut ids);
+        }
+        RawFraming::Link(name) => raw.protocols.link(name)?.fresh().split(0, &head()?, &mut ids),
+        _ => return None,
+    }
     let id = ids.0.pop_first().filter(|_| ids.0.is_empty())?;
     notes.push(format!("no trace ID was given; {id:#04x}, the only one in the frames, is used"));
     u8::try_from(id).ok()

@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgGroup, Args, ValueEnum};
 use tracewright::Files;
 use tracewright::base::MAX_EXPANSION;
@@ -15,9 +16,11 @@ use tracewright::capture::{
 use tracewright::decode::Jobs;
 use tracewright::decode::raw::{RawFraming, Unit};
 use tracewright::frames::{Framing, dstream};
+use tracewright::protocols::Registry;
 use tracewright::units::etm::connector::Pinout;
 
 use super::own::group;
+use crate::arguments;
 use crate::fail::Fail;
 use crate::message;
 
@@ -105,7 +108,8 @@ pub struct SourceArgs {
           help_heading = group::SELECTING)]
     pub ids: Vec<u16>,
     /// Framing of the trace data.
-    #[arg(long, value_enum, default_value_t = FramingArg::Auto, help_heading = group::RAW)]
+    #[arg(long, value_parser = framings(arguments::protocols()), default_value = "auto",
+          help_heading = group::RAW)]
     pub framing: FramingArg,
     /// Do not decode the first N bytes of each trace buffer.
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = group::RAW)]
@@ -329,13 +333,34 @@ pub enum FramingArg {
     Encapsulated,
     /// Words of a 24-bit Embedded Trace Buffer, oldest first (--protocol ETM1 or ETM2).
     Etb,
+    /// The trace link of the registry with this name.
+    #[value(skip)]
+    Link(&'static str),
+}
+
+/// Parses a framing: one of the library, or a trace link of `registry`. A name that both have is
+/// the library's.
+fn framings(registry: &Registry) -> impl TypedValueParser<Value = FramingArg> + use<> {
+    let own = FramingArg::value_variants().iter();
+    let mut known: Vec<_> = own.filter_map(|arg| Some((arg.to_possible_value()?, *arg))).collect();
+    for name in registry.links().map(|link| link.name()) {
+        if !known.iter().any(|(value, _)| value.get_name() == name) {
+            let value = PossibleValue::new(name).help("A trace link of this command");
+            known.push((value, FramingArg::Link(name)));
+        }
+    }
+    let names = PossibleValuesParser::new(known.iter().map(|(value, _)| value.clone()));
+    names.try_map(move |name| {
+        let found = known.iter().find(|(value, _)| value.get_name() == name);
+        found.map(|(_, arg)| *arg).ok_or("no framing has this name")
+    })
 }
 
 impl FramingArg {
     /// The framing that the option selects; `None` where the capture determines it.
     pub fn chosen(self) -> Option<Framing> {
         match self {
-            FramingArg::Auto | FramingArg::Encapsulated => None,
+            FramingArg::Auto | FramingArg::Encapsulated | FramingArg::Link(_) => None,
             FramingArg::Coresight => Some(Framing::Coresight),
             FramingArg::Tpiu => Some(Framing::Tpiu),
             FramingArg::TpiuHsync => Some(Framing::TpiuHalf),
@@ -350,6 +375,7 @@ impl FramingArg {
         match (self, self.chosen()) {
             (FramingArg::Encapsulated, _) => RawFraming::Encapsulated,
             (FramingArg::Etb, _) => RawFraming::Etb,
+            (FramingArg::Link(name), _) => RawFraming::Link(name),
             (_, Some(framing)) => RawFraming::Framed(framing),
             (_, None) => RawFraming::Auto,
         }
@@ -404,4 +430,44 @@ fn source_number(text: &str) -> Result<u16, String> {
         let expected = "write a number from 0 to 0xffff, such as 16 or 0x10";
         format!("`{text}` is not a trace ID or source number; {expected}")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Command;
+    use clap::error::{ContextKind, ContextValue, ErrorKind};
+    use tracewright::frames::{ExternalLink, Link, Splitter};
+
+    use super::*;
+
+    /// Framings of the library and of a registry, in arguments and in the error of another one.
+    #[test]
+    fn framings_are_those_of_the_registry_too() {
+        let link = |name| ExternalLink::new(name, Splitter::new(Link::default()));
+        let registry = Registry::default().with_link(link("blocks")).with_link(link("tpiu"));
+        let parse = |text: &str| {
+            let arg = clap::Arg::new("framing").value_parser(framings(&registry));
+            let parsed = Command::new("test").arg(arg).try_get_matches_from(["test", text])?;
+            Ok::<_, clap::Error>(parsed.get_one("framing").copied())
+        };
+        for (text, want) in [
+            ("blocks", FramingArg::Link("blocks")),
+            ("tpiu", FramingArg::Tpiu),
+            ("tpiu-hsync-only", FramingArg::TpiuHsyncOnly),
+            ("auto", FramingArg::Auto),
+        ] {
+            assert_eq!(parse(text).unwrap(), Some(want), "{text}");
+        }
+        let error = parse("block").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidValue);
+        let Some(ContextValue::Strings(valid)) = error.get(ContextKind::ValidValue) else {
+            panic!("no possible values: {error}")
+        };
+        let own = FramingArg::value_variants().iter().filter_map(ValueEnum::to_possible_value);
+        let mut names: Vec<_> = own.map(|value| value.get_name().to_owned()).collect();
+        names.push("blocks".to_owned());
+        assert_eq!(*valid, names);
+        assert_eq!(FramingArg::Link("blocks").of_raw(), RawFraming::Link("blocks"));
+        assert_eq!(FramingArg::Link("blocks").chosen(), None);
+    }
 }

@@ -50,6 +50,7 @@ impl Description {
         out.extend(self.messages_at.map(|at| (Remedy::MessagesAt, at.name().to_owned())));
         match self.framing {
             RawFraming::Etb => out.push((Remedy::Framing, "etb".to_owned())),
+            RawFraming::Link(name) => out.push((Remedy::Framing, name.to_owned())),
             RawFraming::Framed(framing) if framing != Framing::Raw => {
                 out.push((Remedy::Framing, framing.option().to_owned()));
             }
@@ -160,6 +161,11 @@ pub(super) fn value_text(protocol: AnyProtocol, name: &str, value: u64) -> Strin
     }
 }
 
+/// Whether nothing is detected in the framing: all is given.
+const fn is_own(framing: RawFraming) -> bool {
+    matches!(framing, RawFraming::Encapsulated | RawFraming::Etb | RawFraming::Link(_))
+}
+
 /// Completes the description `raw` of the file of raw trace data at `path`, with the program memory
 /// of `images`. `notes` receives what was assumed, one text per line.
 ///
@@ -173,7 +179,7 @@ pub fn complete(
     notes: &mut Vec<String>,
 ) -> Result<Option<Detection>, OpenError> {
     raw.skip += align.unwrap_or(0);
-    if raw.levels.is_some() || matches!(raw.framing, RawFraming::Encapsulated | RawFraming::Etb) {
+    if raw.levels.is_some() || is_own(raw.framing) {
         return Ok(None);
     }
     let given_framing = stated_framing(raw);

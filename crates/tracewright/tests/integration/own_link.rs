@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use tracewright::capture::{Access, Buffer, Format};
+use tracewright::decode::raw::{RawFraming, RawTrace, Unit};
 use tracewright::decode::{Consumer, Jobs, Push, Queue, Response, input, parallel};
 use tracewright::frames::{ExternalLink, FRAME, Framing};
 use tracewright::index::Index;
@@ -129,6 +130,40 @@ fn snapshots_name_the_link() {
     let unknown = read(Registry::default());
     assert!(unknown.notes[0].to_string().contains("Blocks"), "{}", unknown.notes[0]);
     assert_ne!(only(elements(&Trace::new(unknown))), only(elements(&original)));
+}
+
+/// Raw trace data in the link, with the units that are in it; the ID of a single one is found.
+#[test]
+fn raw_trace_data_are_in_the_link() {
+    let (capture, _) = capture(1);
+    let want = elements(&Trace::new(capture.clone()));
+    let read = |names: &[(&str, Option<u16>)], bytes: Vec<u8>| {
+        let unit = |&(protocol, id): &(&str, _)| Unit { protocol: protocol.to_owned(), id };
+        let registers = capture.sources[0].registers.0.iter();
+        let raw = RawTrace {
+            units: names.iter().map(unit).collect(),
+            registers: registers.map(|r| format!("{}={:#x}", r.name, r.value)).collect(),
+            framing: RawFraming::Link("blocks"),
+            files: Files::named([("probe.bin", bytes)]),
+            protocols: registry(),
+            ..RawTrace::default()
+        };
+        let mut read = tracewright::read_raw(Path::new("probe.bin"), raw, &[], None).unwrap();
+        read.capture.memory.clone_from(&capture.memory);
+        (Trace::new(read.capture), read.notes)
+    };
+    let all = bytes(&Trace::new(capture.clone()));
+    let (trace, _) = read(&[("ETM4", Some(0x10)), ("ITM", Some(0x50))], all);
+    assert_eq!(trace.plans()[0].framing_name(), "blocks");
+    assert_eq!(elements(&trace), want);
+
+    let (blocks, _) = blocks([&[], &bytes(&open("itm"))]);
+    let (trace, notes) = read(&[("ITM", None)], blocks);
+    assert_eq!(trace.sources()[0].id, Some(0x50));
+    assert!(notes.iter().any(|note| note.contains("0x50")), "{notes:?}");
+    let own: Vec<_> = of(&want, 1).into_iter().map(|(_, element)| element).collect();
+    let got: Vec<_> = elements(&trace).into_iter().map(|(.., element)| element).collect();
+    assert_eq!(got, own);
 }
 
 #[test]
