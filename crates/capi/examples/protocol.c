@@ -131,6 +131,8 @@ static int32_t element(void *user, const tw_element *element, const char *name, 
     printf("%" PRIu64 " %s", element->offset, tw_element_kind_name(element->kind));
     if (element->kind == TW_ELEMENT_RANGE) {
         printf(" 0x%" PRIx64 "-0x%" PRIx64, element->address, element->end);
+    } else if (element->kind == TW_ELEMENT_TIMESTAMP) {
+        printf(" %" PRIu64, element->value);
     }
     if (name) {
         printf(" %s %.*s", name, (int)length, (const char *)content);

@@ -17,8 +17,8 @@
  *   and is UTF-8. Texts without a handle are valid for ever.
  * - A tw_capture and a tw_index may be used by several threads at once. Any other handle may be used by
  *   one thread at a time; a call while another one uses it returns TW_ERR_BUSY.
- * - There is no global state but the table of handles. A function that the client passes must not unwind (C++ exceptions,
- *   longjmp) through the library.
+ * - There is no global state but the table of handles, and the protocols of clients.
+ * - A function that the client passes must not unwind (C++ exceptions, longjmp) through the library.
  */
 
 #ifndef TRACEWRIGHT_H
@@ -615,7 +615,7 @@ typedef struct tw_builder tw_builder;
 typedef struct tw_capture tw_capture;
 
 // Where a client's decoder reports what a packet means. It is valid during the call that received
-// it.
+// it, and for the thread of that call.
 typedef struct tw_emit tw_emit;
 
 // The functions that a trace executed.
@@ -648,7 +648,8 @@ typedef struct tw_error {
 
 // A trace protocol of the client. Its functions may be called by several threads at once. They
 // must depend on their arguments only: the state of a decoder is `state_size` bytes, at first 0,
-// which the library copies and compares. What the structure points to is copied.
+// which the library copies and compares. What the structure points to is copied, except `user`,
+// which belongs to the client and must stay valid as long as captures with the protocol are used.
 // After undecodable bytes the state is 0 again, and decoding goes on where `sync` finds a start.
 // In frames, the register `TRACEID` of the device has its trace ID.
 typedef struct tw_protocol {
@@ -1001,7 +1002,8 @@ typedef void (*tw_receive_report)(void *user, const struct tw_report *report);
 // there is no memory at the address, `TW_READ_LATER` where it is not known yet. `space` has one
 // bit for the address space: 1 EL1 Secure, 2 EL1 Non-secure, 4 EL2 Non-secure, 8 EL3, 16 EL2
 // Secure, 32 EL1 Realm, 64 EL2 Realm, 128 Root. `source` is the number of the source in the
-// capture.
+// capture. The library copies the bytes, and does not ask again for what was read, nor where there
+// is no memory, until `tw_push_forget_memory`. The thread is that of the call of `tw_push_...`.
 typedef int64_t (*tw_read_memory)(void *user,
                                   uint64_t address,
                                   uint32_t space,
@@ -1009,9 +1011,10 @@ typedef int64_t (*tw_read_memory)(void *user,
                                   uint8_t *into,
                                   size_t length);
 
-// The functions of the client that receive what is decoded; each may be NULL. All
-// calls are made by the thread that calls a function of the `tw_push`, within that call. None of
-// them may use the `tw_push`.
+// The functions of the client that receive what is decoded; each may be NULL. All calls are made
+// by the thread that calls a function of the `tw_push`, within that call. A call with the
+// `tw_push` in one of them returns `TW_ERR_BUSY`. The structure is copied; `user` belongs to the
+// client, and must stay valid until `tw_push_free`.
 typedef struct tw_push_options {
   // Size of the structure in bytes.
   uint32_t size;
@@ -1293,6 +1296,7 @@ tw_status tw_profile(const struct tw_capture *capture,
 // if `taken` is not 0: a range. `address` and `isa` (`TW_ISA_*`) receive what is executed next,
 // for a branch that was taken the target in its opcode. Returns `TW_END` where that is not known:
 // the target is not in the opcode, or the program memory is missing, which is reported.
+// `TW_ERR_ARGUMENT` for a number that is no `TW_ISA_*`.
 tw_status tw_emit_branch(struct tw_emit *emit,
                          int32_t taken,
                          uint64_t *address,
@@ -1303,7 +1307,7 @@ tw_status tw_emit_branch(struct tw_emit *emit,
 tw_status tw_emit_timestamp(struct tw_emit *emit, uint64_t value, struct tw_error *error);
 
 // Reports `TW_ELEMENT_CUSTOM` of the kind with this number among those of the protocol, with a
-// copy of `length` bytes.
+// copy of `length` bytes. `TW_ERR_RANGE` where the protocol has no such kind.
 tw_status tw_emit_custom(struct tw_emit *emit,
                          size_t kind,
                          const uint8_t *bytes,
@@ -1311,7 +1315,8 @@ tw_status tw_emit_custom(struct tw_emit *emit,
                          struct tw_error *error);
 
 // Makes what decodes buffer `options->buffer` of `capture`, whose own bytes are not read. `push`
-// receives the handle, or NULL.
+// receives the handle, or NULL. `TW_ERR_RANGE` where there is no such buffer, `TW_ERR_SOURCES`
+// where it has no source that can be decoded. The capture may be freed before the handle.
 tw_status tw_push_new(const struct tw_capture *capture,
                       const struct tw_push_options *options,
                       struct tw_push **push,
@@ -1323,7 +1328,10 @@ tw_status tw_push_free(struct tw_push **push, struct tw_error *error);
 // Takes `length` bytes, of which the first one is at `offset` of the buffer: the end of those
 // before, 0 at first. `taken` receives the number of bytes taken. Returns `TW_OK`; `TW_WAIT` where
 // the client is to flush, and give the bytes that were not taken again; `TW_STOPPED` where a
-// function of the client ended decoding. `taken` may be NULL.
+// function of the client, or a number of errors, ended decoding. `taken` may be NULL.
+// `TW_ERR_ORDER`, and nothing is taken, where the offset is another one, a flush comes first, or
+// decoding has ended. What the trace contains is never an error. The bytes are used during the
+// call only.
 tw_status tw_push_data(struct tw_push *push,
                        uint64_t offset,
                        const uint8_t *bytes,
@@ -1331,10 +1339,12 @@ tw_status tw_push_data(struct tw_push *push,
                        size_t *taken,
                        struct tw_error *error);
 
-// Delivers elements that wait, and asks again for memory. Returns as `tw_push_data`.
+// Delivers elements that wait, and asks again for memory. Returns as `tw_push_data`; `TW_STOPPED`
+// after decoding has ended.
 tw_status tw_push_flush(struct tw_push *push, struct tw_error *error);
 
-// The data end. Returns as `tw_push_data`; after `TW_WAIT`, `tw_push_flush` continues.
+// The data end. Returns as `tw_push_data`, `TW_ERR_ORDER` included; after `TW_WAIT`,
+// `tw_push_flush` continues.
 tw_status tw_push_end(struct tw_push *push, struct tw_error *error);
 
 // Drops all state, all elements that wait and what was reported, whose numbers count from 0 again:
@@ -1389,7 +1399,10 @@ tw_status tw_remedy(const char *text, size_t number, const char **name, struct t
 
 // Writes which lines, branches and functions of the source files a capture executed, in the format
 // `format`, `TW_COVERAGE_*`, with one call of `write`. Where trace was lost, what was not executed
-// is unknown, and the formats leave it out.
+// is unknown, and the formats leave it out. `write` is called by the calling thread, and where it
+// returns another number than 0, `TW_STOPPED` is returned. `TW_ERR_ARGUMENT` for another format,
+// `TW_ERR_SOURCES` where nothing can be decoded, `TW_ERR_PROFILE` where no program has line
+// numbers.
 tw_status tw_coverage(const struct tw_capture *capture,
                       uint32_t format,
                       tw_write write,
@@ -1399,7 +1412,9 @@ tw_status tw_coverage(const struct tw_capture *capture,
 // Writes the calls over time, in the format `format`, `TW_TIMELINE_*`, with calls of `write`, of
 // buffer `buffer`; of a perf.data file, whose buffers are joined by thread, of buffer 0. `limit`
 // is the most frames; 0 stands for a million. `frequency` is that of the timestamps in Hz; with 0
-// a tick is a nanosecond.
+// a tick is a nanosecond. `write` is called by the calling thread, and not again where it returns
+// another number than 0: then `TW_STOPPED` is returned. `TW_ERR_ARGUMENT` for another format,
+// `TW_ERR_RANGE` for another buffer, `TW_ERR_SOURCES` where nothing can be decoded.
 tw_status tw_timeline(const struct tw_capture *capture,
                       uint32_t buffer,
                       uint32_t format,

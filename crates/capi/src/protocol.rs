@@ -26,12 +26,13 @@ pub const TW_PACKET_MAX: usize = 64;
 pub const TW_STATE_MAX: usize = 256;
 
 /// Where a client's decoder reports what a packet means. It is valid during the call that received
-/// it.
+/// it, and for the thread of that call.
 pub struct TwEmit(());
 
 /// A trace protocol of the client. Its functions may be called by several threads at once. They
 /// must depend on their arguments only: the state of a decoder is `state_size` bytes, at first 0,
-/// which the library copies and compares. What the structure points to is copied.
+/// which the library copies and compares. What the structure points to is copied, except `user`,
+/// which belongs to the client and must stay valid as long as captures with the protocol are used.
 /// After undecodable bytes the state is 0 again, and decoding goes on where `sync` finds a start.
 /// In frames, the register `TRACEID` of the device has its trace ID.
 #[repr(C)]
@@ -365,6 +366,7 @@ unsafe fn used<'a>(emit: *mut TwEmit) -> Result<&'a mut Emit<'a>, Failure> {
 /// if `taken` is not 0: a range. `address` and `isa` (`TW_ISA_*`) receive what is executed next,
 /// for a branch that was taken the target in its opcode. Returns `TW_END` where that is not known:
 /// the target is not in the opcode, or the program memory is missing, which is reported.
+/// `TW_ERR_ARGUMENT` for a number that is no `TW_ISA_*`.
 #[no_mangle]
 pub unsafe extern "C" fn tw_emit_branch(
     emit: *mut TwEmit,
@@ -449,7 +451,7 @@ pub unsafe extern "C" fn tw_emit_timestamp(
 }
 
 /// Reports `TW_ELEMENT_CUSTOM` of the kind with this number among those of the protocol, with a
-/// copy of `length` bytes.
+/// copy of `length` bytes. `TW_ERR_RANGE` where the protocol has no such kind.
 #[no_mangle]
 pub unsafe extern "C" fn tw_emit_custom(
     emit: *mut TwEmit,

@@ -117,7 +117,8 @@ pub type TwReceiveReport = Option<unsafe extern "C" fn(user: *mut c_void, report
 /// there is no memory at the address, `TW_READ_LATER` where it is not known yet. `space` has one
 /// bit for the address space: 1 EL1 Secure, 2 EL1 Non-secure, 4 EL2 Non-secure, 8 EL3, 16 EL2
 /// Secure, 32 EL1 Realm, 64 EL2 Realm, 128 Root. `source` is the number of the source in the
-/// capture.
+/// capture. The library copies the bytes, and does not ask again for what was read, nor where there
+/// is no memory, until `tw_push_forget_memory`. The thread is that of the call of `tw_push_...`.
 pub type TwReadMemory = Option<
     unsafe extern "C" fn(
         user: *mut c_void,
@@ -129,9 +130,10 @@ pub type TwReadMemory = Option<
     ) -> i64,
 >;
 
-/// The functions of the client that receive what is decoded; each may be NULL. All
-/// calls are made by the thread that calls a function of the `tw_push`, within that call. None of
-/// them may use the `tw_push`.
+/// The functions of the client that receive what is decoded; each may be NULL. All calls are made
+/// by the thread that calls a function of the `tw_push`, within that call. A call with the
+/// `tw_push` in one of them returns `TW_ERR_BUSY`. The structure is copied; `user` belongs to the
+/// client, and must stay valid until `tw_push_free`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct TwPushOptions {
@@ -172,6 +174,14 @@ pub struct TwPush(());
 #[derive(Clone, Copy)]
 struct Client(TwPushOptions);
 
+/// Memory that the client reads.
+#[derive(Debug)]
+struct ClientMemory {
+    client: Client,
+    /// The index of each source in the capture, and the number that the client knows it by.
+    numbers: Vec<(usize, u32)>,
+}
+
 // SAFETY: the header states which thread calls the functions: the one that uses the handle.
 unsafe impl Send for Client {}
 // SAFETY: as above.
@@ -199,14 +209,17 @@ impl Kind for Pushing {
     const NAME: &'static str = "push";
 }
 
-impl ReadMemory for Client {
+impl ReadMemory for ClientMemory {
     fn read(&self, request: ReadRequest, into: &mut [u8]) -> ReadAnswer {
-        let Some(read) = self.0.read else { return ReadAnswer::Absent };
-        let (space, source) = (request.space.bits().into(), request.source.map_or(0, |n| n as u32));
-        // SAFETY: `into` has as many bytes; the header states what the function may do.
-        let count = unsafe {
-            read(self.0.user, request.address, space, source, into.as_mut_ptr(), into.len())
+        let Client(TwPushOptions { read: Some(read), user, .. }) = self.client else {
+            return ReadAnswer::Absent;
         };
+        let known = |index| self.numbers.iter().find(|(own, _)| *own == index);
+        let source = request.source.and_then(known).map_or(TW_NO_SOURCE, |(_, number)| *number);
+        let space = request.space.bits().into();
+        // SAFETY: `into` has as many bytes; the header states what the function may do.
+        let count =
+            unsafe { read(user, request.address, space, source, into.as_mut_ptr(), into.len()) };
         match usize::try_from(count) {
             Ok(count @ 1..) => ReadAnswer::Bytes(count),
             _ if count == TW_READ_LATER => ReadAnswer::Later,
@@ -388,7 +401,8 @@ impl Pushing {
 }
 
 /// Makes what decodes buffer `options->buffer` of `capture`, whose own bytes are not read. `push`
-/// receives the handle, or NULL.
+/// receives the handle, or NULL. `TW_ERR_RANGE` where there is no such buffer, `TW_ERR_SOURCES`
+/// where it has no source that can be decoded. The capture may be freed before the handle.
 #[no_mangle]
 pub unsafe extern "C" fn tw_push_new(
     capture: *const TwCapture,
@@ -417,7 +431,10 @@ pub unsafe extern "C" fn tw_push_new(
             }
             let (trace, mut memory) = (&opened.trace, opened.trace.memory().clone());
             if client.0.read.is_some() {
-                memory = memory.with_reader(trace.capture(), Arc::new(client));
+                let sources = plan.sources.iter().map(|planned| planned.source);
+                let numbers = sources.zip(first as u32..).collect();
+                let reader = ClientMemory { client, numbers };
+                memory = memory.with_reader(trace.capture(), Arc::new(reader));
             }
             let session =
                 tracewright::decode::Session::new(trace.capture(), plan, &memory, trace.options());
@@ -441,7 +458,10 @@ pub unsafe extern "C" fn tw_push_free(push: *mut *mut TwPush, error: *mut TwErro
 /// Takes `length` bytes, of which the first one is at `offset` of the buffer: the end of those
 /// before, 0 at first. `taken` receives the number of bytes taken. Returns `TW_OK`; `TW_WAIT` where
 /// the client is to flush, and give the bytes that were not taken again; `TW_STOPPED` where a
-/// function of the client ended decoding. `taken` may be NULL.
+/// function of the client, or a number of errors, ended decoding. `taken` may be NULL.
+/// `TW_ERR_ORDER`, and nothing is taken, where the offset is another one, a flush comes first, or
+/// decoding has ended. What the trace contains is never an error. The bytes are used during the
+/// call only.
 #[no_mangle]
 pub unsafe extern "C" fn tw_push_data(
     push: *mut TwPush,
@@ -465,7 +485,8 @@ pub unsafe extern "C" fn tw_push_data(
     }
 }
 
-/// Delivers elements that wait, and asks again for memory. Returns as `tw_push_data`.
+/// Delivers elements that wait, and asks again for memory. Returns as `tw_push_data`; `TW_STOPPED`
+/// after decoding has ended.
 #[no_mangle]
 pub unsafe extern "C" fn tw_push_flush(push: *mut TwPush, error: *mut TwError) -> TwStatus {
     // SAFETY: the header states what pointers are.
@@ -477,7 +498,8 @@ pub unsafe extern "C" fn tw_push_flush(push: *mut TwPush, error: *mut TwError) -
     }
 }
 
-/// The data end. Returns as `tw_push_data`; after `TW_WAIT`, `tw_push_flush` continues.
+/// The data end. Returns as `tw_push_data`, `TW_ERR_ORDER` included; after `TW_WAIT`,
+/// `tw_push_flush` continues.
 #[no_mangle]
 pub unsafe extern "C" fn tw_push_end(push: *mut TwPush, error: *mut TwError) -> TwStatus {
     // SAFETY: the header states what pointers are.

@@ -35,7 +35,10 @@ pub const TW_TIMELINE_VCD: u32 = 5;
 
 /// Writes which lines, branches and functions of the source files a capture executed, in the format
 /// `format`, `TW_COVERAGE_*`, with one call of `write`. Where trace was lost, what was not executed
-/// is unknown, and the formats leave it out.
+/// is unknown, and the formats leave it out. `write` is called by the calling thread, and where it
+/// returns another number than 0, `TW_STOPPED` is returned. `TW_ERR_ARGUMENT` for another format,
+/// `TW_ERR_SOURCES` where nothing can be decoded, `TW_ERR_PROFILE` where no program has line
+/// numbers.
 #[no_mangle]
 pub unsafe extern "C" fn tw_coverage(
     capture: *const TwCapture,
@@ -74,7 +77,9 @@ pub unsafe extern "C" fn tw_coverage(
 /// Writes the calls over time, in the format `format`, `TW_TIMELINE_*`, with calls of `write`, of
 /// buffer `buffer`; of a perf.data file, whose buffers are joined by thread, of buffer 0. `limit`
 /// is the most frames; 0 stands for a million. `frequency` is that of the timestamps in Hz; with 0
-/// a tick is a nanosecond.
+/// a tick is a nanosecond. `write` is called by the calling thread, and not again where it returns
+/// another number than 0: then `TW_STOPPED` is returned. `TW_ERR_ARGUMENT` for another format,
+/// `TW_ERR_RANGE` for another buffer, `TW_ERR_SOURCES` where nothing can be decoded.
 #[no_mangle]
 pub unsafe extern "C" fn tw_timeline(
     capture: *const TwCapture,

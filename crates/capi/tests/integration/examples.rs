@@ -8,6 +8,7 @@ use tracewright::analysis::{Code, Filter, Paths, Profile, Profiler, Transfers};
 use tracewright::base::Waypoints;
 use tracewright::decode::Fork;
 use tracewright::export::{Dialect, Format};
+use tracewright::frames::{Framing, Joiner};
 use tracewright::image::CacheOptions;
 use tracewright::{Element, Listener};
 
@@ -220,12 +221,14 @@ fn a_protocol_of_the_client_is_decoded() {
     bytes.push(2);
     bytes.push(3);
     bytes.extend(0x1000_u64.to_le_bytes());
-    bytes.extend(b"\x05\x02hi\x02\xff");
+    bytes.extend(b"\x05\x02hi\x04");
+    bytes.extend(1234_u64.to_le_bytes());
+    bytes.extend(b"\x02\xff");
     std::fs::write(&trace, bytes).unwrap();
     let args = [trace.to_str().unwrap(), memory.to_str().unwrap(), "0x1000"];
     let done = output(&run(&program, &args));
     let want = "0 undecodable\n13 range 0x1000-0x1008\n14 range 0x1010-0x1018\n23 custom note hi\n\
-                27 range 0x1000-0x1008\n28 undecodable\n28 end\n5 packets\n";
+                27 timestamp 1234\n36 range 0x1000-0x1008\n37 undecodable\n37 end\n6 packets\n";
     assert_eq!(done, want);
     if let Some(checked) = run_checked(&program, &args) {
         assert_eq!(output(&checked), done);
@@ -256,11 +259,30 @@ fn a_protocol_of_the_client_is_decoded() {
     ] {
         std::fs::write(own.join(name), text).unwrap();
     }
-    let want = want.replace(" custom note hi\n", " custom\n").replace("5 packets", "1 notes");
+    let want = want.replace(" custom note hi\n", " custom\n").replace("6 packets", "1 notes");
     let args = [own.to_str().unwrap()];
     assert_eq!(output(&run(&program, &args)), want);
     if let Some(checked) = run_checked(&program, &args) {
         assert_eq!(output(&checked), want);
     }
+
+    // And in formatter frames, where a register has the trace ID.
+    let mut frames = Vec::new();
+    let mut joiner = Joiner::new(Framing::Coresight);
+    joiner.push(0x21, &std::fs::read(&trace).unwrap(), &mut frames).unwrap();
+    joiner.finish(&mut frames);
+    std::fs::write(own.join("trace.bin"), frames).unwrap();
+    for (name, old, new) in [
+        ("trace.ini", "source_data", "coresight"),
+        ("unit.ini", "BranchMessages1.0\n", "BranchMessages1.0\n[regs]\nTRACEID=0x21\n"),
+    ] {
+        let text = std::fs::read_to_string(own.join(name)).unwrap();
+        std::fs::write(own.join(name), text.replace(old, new)).unwrap();
+    }
+    let without_offsets = |text: &str| {
+        let lines = text.lines().map(|line| line.split_once(' ').map_or(line, |(_, rest)| rest));
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    assert_eq!(without_offsets(&output(&run(&program, &args))), without_offsets(&want));
     std::fs::remove_dir_all(&own).unwrap();
 }

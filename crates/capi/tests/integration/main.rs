@@ -10,4 +10,5 @@ mod damaged;
 mod examples;
 mod header;
 mod misuse;
+mod pushed;
 mod results;
