@@ -75,7 +75,22 @@ pub trait PacketKinds {
     fn kind(&self) -> PacketKind;
 }
 
-/// Implements [`PacketKinds`] for an enum with these variants: all of them, or it does not compile.
+/// Implements [`PacketKinds`](crate::kind::PacketKinds) for an enum with these variants: all of
+/// them, or it does not compile.
+///
+/// ```
+/// use tracewright_protocols::kind::PacketKinds;
+///
+/// enum Message {
+///     Sync(u64),
+///     EventCount { count: u8 },
+/// }
+/// tracewright_protocols::packet_kinds!(Message: Sync, EventCount);
+///
+/// assert_eq!(Message::EventCount { count: 1 }.kind().as_str(), "event-count");
+/// assert_eq!(Message::KINDS[0], Message::Sync(0).kind());
+/// ```
+#[macro_export]
 macro_rules! packet_kinds {
     ($packet:ty: $($variant:ident),* $(,)?) => {
         impl $crate::kind::PacketKinds for $packet {

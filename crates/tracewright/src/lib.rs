@@ -34,6 +34,11 @@
 //! formatter frames, and returns a [`Summary`]. [`decode::parallel`] decodes one buffer on several
 //! threads.
 //!
+//! A tool may have protocols and trace links of its own ([`protocols::Registry`]), read program
+//! memory while it decodes, and classify instructions ([`decode::Memory`]); [`decode::Push`]
+//! decodes data as they arrive, for a consumer that may wait, and [`decode::Reports`] has the
+//! errors of a level. `docs/decode-tree.md` describes it, and `examples/decode_tree.rs` shows it.
+//!
 //! A [`Trace`] is `Send` and `Sync`, and each thread may decode it; [`Elements`] is `Send`.
 //!
 //! # Stability

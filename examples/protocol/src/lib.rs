@@ -20,9 +20,8 @@ use tracewright::base::{
     Block, BlockCache, CoreType, Counted, Decode, Element, End, Fault, Inconsistency, Isa, Last,
     MissingRegister, Parse, Pc, Range, Register, Sink, Space, Spanned, SyncSearch, Waypoints, Wire,
 };
-use tracewright::protocols::kind::PacketKinds;
 use tracewright::protocols::registry::Listed;
-use tracewright::protocols::{PacketKind, Protocol, Resume};
+use tracewright::protocols::{Protocol, Resume, packet_kinds};
 
 /// The protocol.
 #[derive(Clone, Copy, Debug)]
@@ -81,20 +80,7 @@ impl fmt::Display for Message {
     }
 }
 
-impl PacketKinds for Message {
-    const KINDS: &'static [PacketKind] = &[
-        PacketKind::named("Sync"),
-        PacketKind::named("NotTaken"),
-        PacketKind::named("Taken"),
-        PacketKind::named("TakenTo"),
-        PacketKind::named("Timestamp"),
-        PacketKind::named("Note"),
-    ];
-
-    fn kind(&self) -> PacketKind {
-        PacketKind::of(self)
-    }
-}
+packet_kinds!(Message: Sync, NotTaken, Taken, TakenTo, Timestamp, Note);
 
 /// A message with a number of eight bytes after `before` bytes.
 fn number(bytes: &[u8], before: usize, message: impl Fn(u64) -> Message) -> Parse<Message> {
