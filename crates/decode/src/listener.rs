@@ -140,6 +140,8 @@ pub struct Wants {
     /// The listener does not depend on the order of the elements of different sources. A session
     /// then decodes more bytes of a source at a time where the sources of a formatter alternate.
     pub any_order: bool,
+    /// Elements are not wanted either, and a caller need not decode for this listener.
+    pub nothing: bool,
 }
 
 /// How packets are received.
@@ -156,8 +158,15 @@ pub enum Packets {
 
 impl Wants {
     /// Elements only.
-    pub const ELEMENTS: Wants =
-        Wants { packets: Packets::None, frames: false, pieces: false, any_order: false };
+    pub const ELEMENTS: Wants = Wants {
+        packets: Packets::None,
+        frames: false,
+        pieces: false,
+        any_order: false,
+        nothing: false,
+    };
+    /// Nothing: what `()` wants.
+    pub const NOTHING: Wants = Wants { nothing: true, ..Wants::ANY_ORDER };
     /// Elements in any order of the sources.
     pub const ANY_ORDER: Wants = Wants { any_order: true, ..Wants::ELEMENTS };
     /// Each packet.
@@ -168,19 +177,19 @@ impl Wants {
     /// The same with packets in this way.
     #[must_use]
     pub const fn with_packets(self, packets: Packets) -> Wants {
-        Wants { packets, ..self }
+        Wants { packets, nothing: false, ..self }
     }
 
     /// The same with or without frames.
     #[must_use]
     pub const fn with_frames(self, frames: bool) -> Wants {
-        Wants { frames, ..self }
+        Wants { frames, nothing: false, ..self }
     }
 
     /// The same with the [pieces](Self::pieces) of frames.
     #[must_use]
     pub const fn with_pieces(self) -> Wants {
-        Wants { pieces: true, ..self }
+        Wants { pieces: true, nothing: false, ..self }
     }
 
     /// What either wants, in an order that suits both.
@@ -191,6 +200,7 @@ impl Wants {
             frames: self.frames || other.frames,
             pieces: self.pieces || other.pieces,
             any_order: self.any_order && other.any_order,
+            nothing: self.nothing && other.nothing,
         }
     }
 }
@@ -340,7 +350,7 @@ impl Listener for () {
     fn batch(&mut self, _batch: &Batch<'_>) {}
 
     fn wants(&self) -> Wants {
-        Wants::ANY_ORDER
+        Wants::NOTHING
     }
 }
 
@@ -371,7 +381,7 @@ impl<L: Listener> Listener for Option<L> {
     }
 
     fn wants(&self) -> Wants {
-        self.as_ref().map_or(Wants::ANY_ORDER, L::wants)
+        self.as_ref().map_or(Wants::NOTHING, L::wants)
     }
 
     fn full(&self) -> bool {

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use tracewright_base::Element;
 use tracewright_image::LiveMemory;
 
-use crate::listener::{Listener, Wants};
+use crate::listener::Listener;
 use crate::queue::Queue;
 use crate::session::Session;
 
@@ -217,7 +217,7 @@ impl Push {
             return false;
         }
         // The monitor receives a piece once, when its code is known.
-        if monitor.wants() != Wants::ANY_ORDER {
+        if !monitor.wants().nothing {
             let after = self.session.state().clone();
             self.session.resume(before);
             run(&mut self.session, piece, monitor);

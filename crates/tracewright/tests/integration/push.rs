@@ -7,10 +7,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use tracewright::base::Space;
 use tracewright::decode::{
-    Consumer, Event, Listener, Memory, Packets, Push, PushError, Reports, Response, Session,
-    Severity, Wants,
+    Consumer, ErrorLimit, Event, Listener, Memory, Packets, Push, PushError, Reports, Response,
+    Session, Severity, Tally, Wants,
 };
 use tracewright::image::{Image, ReadAnswer, ReadMemory, ReadRequest, Region};
+use tracewright::views::sinks::Checksum;
 use tracewright::{Element, Trace};
 use tracewright_testing::Random;
 use tracewright_testing::short_or_long;
@@ -418,6 +419,23 @@ fn errors_of_a_number_end_decoding() {
     let (one, first, at) = run(1);
     assert!(one == Response::Failed && (1..count).contains(&first), "{first} of {count}");
     assert!(at > middle as u64 && at < end, "{at}");
+
+    // A pair is full when both monitors are. A limit around it ends decoding at the error.
+    let run = |most| {
+        let mut push = Push::new(session(&trace), None);
+        let reports = Reports::new(Severity::Error, |_| {}).stop_after(1);
+        let mut monitors = ErrorLimit::new(most, (Tally::default(), reports));
+        let (_, response) = push.data(0, &bytes, &mut Waits::new(0, 0), &mut monitors).unwrap();
+        let (tally, reports) = &monitors.listener;
+        (response, reports.count(Severity::Error), tally.of(0).elements)
+    };
+    let (response, errors, elements) = run(None);
+    assert_eq!((response, errors), (Response::Continue, count));
+    for most in [1, 2] {
+        let (response, errors, before) = run(Some(most));
+        assert_eq!((response, errors), (Response::Failed, most));
+        assert!(before < elements);
+    }
 }
 
 /// A part of the tool in front of the link: it takes what a probe sends for two buffers apart.
@@ -506,6 +524,35 @@ fn a_monitor_receives_each_packet_and_frame_once() {
             (want.packets, want.bytes, want.frames),
             "{late}"
         );
+    }
+}
+
+/// A monitor that wants elements only, in any order, receives them once, also where memory is late.
+#[test]
+fn a_monitor_of_elements_receives_them_with_late_memory() {
+    let original = open("etmv4").unwrap();
+    let mut want = Checksum::default();
+    let _ = original.decode(&mut want).unwrap();
+    let bytes: Vec<u8> = original.capture().buffers[0].parts().flatten().copied().collect();
+    for late in [0, 3] {
+        let (_, trace) = live(&original, late);
+        let mut push = Push::new(session(&trace), trace.memory().live().cloned());
+        let (mut to, mut got) = (Waits::new(0, 0), Checksum::default());
+        let (mut at, mut response) = (0, Response::Continue);
+        while at < bytes.len() {
+            let (taken, now) = push.data(at as u64, &bytes[at..], &mut to, &mut got).unwrap();
+            at += taken;
+            response = now;
+            while response == Response::Wait {
+                response = push.flush(&mut to, &mut got);
+            }
+        }
+        assert_eq!(response, Response::Continue);
+        let mut response = push.end(&mut to, &mut got).unwrap();
+        while response == Response::Wait {
+            response = push.flush(&mut to, &mut got);
+        }
+        assert!(got == want && got.elements() > 10, "{late}");
     }
 }
 
