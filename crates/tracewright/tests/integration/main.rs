@@ -3,6 +3,7 @@
 
 mod analyzer;
 mod analyzer_cases;
+mod attached;
 mod captures;
 #[path = "../cases/case.rs"]
 mod case;

@@ -5,7 +5,9 @@ use std::path::Path;
 
 use tracewright::capture::{Access, Buffer, Format};
 use tracewright::decode::raw::{RawFraming, RawTrace, Unit};
-use tracewright::decode::{Consumer, Jobs, Push, Queue, Response, input, parallel};
+use tracewright::decode::{
+    Consumer, Jobs, Push, Queue, Reports, Response, Severity, input, parallel,
+};
 use tracewright::frames::{ExternalLink, FRAME, Framing};
 use tracewright::index::Index;
 use tracewright::protocols::Registry;
@@ -164,6 +166,20 @@ fn raw_trace_data_are_in_the_link() {
     let own: Vec<_> = of(&want, 1).into_iter().map(|(_, element)| element).collect();
     let got: Vec<_> = elements(&trace).into_iter().map(|(.., element)| element).collect();
     assert_eq!(got, own);
+}
+
+/// A block that the end of the buffer cuts.
+#[test]
+fn the_end_of_a_link_is_reported() {
+    let (mut capture, _) = capture(1);
+    let mut all = bytes(&Trace::new(capture.clone()));
+    all.extend([START, 0, 3, 1, 2]);
+    let end = all.len() as u64;
+    capture.buffers[0] = Buffer::new("probe", Format::from_word("blocks"), all);
+    let mut reports = Reports::new(Severity::Error, |_| {});
+    let _ = Trace::new(capture).decode(&mut reports).unwrap();
+    let last = reports.last(None).expect("a report of the link");
+    assert_eq!((last.offset, last.code.as_str()), (end - 5, "truncated"), "{last}");
 }
 
 #[test]
