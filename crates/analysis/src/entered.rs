@@ -95,6 +95,17 @@ struct Blocks {
 }
 
 impl Blocks {
+    /// As [`SharedBlocks::transfer`].
+    #[inline]
+    fn transfer(&self, transfer: &BlockTransfer) -> Option<Transfer> {
+        let exit = *self.exits.get(transfer.from.id().index())?;
+        let to = *self.entered.get(transfer.to.index())?;
+        let EnteredBlock { target, function, entry, stub, .. } = to;
+        let (kind, instructions) = (exit.kind()?, transfer.instructions);
+        let ret = exit.return_address();
+        Some(Transfer { target, ret, function, instructions, kind, entry, stub, ..empty(0, 0) })
+    }
+
     fn resize(&mut self, len: usize) {
         if self.entered.len() < len {
             self.entered.resize(len, UNKNOWN);
@@ -110,13 +121,21 @@ pub(crate) struct SharedBlocks(Arc<Mutex<Blocks>>);
 impl SharedBlocks {
     /// A transfer, without its source and what precedes it.
     pub(crate) fn transfer(&self, transfer: &BlockTransfer) -> Option<Transfer> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).transfer(transfer)
+    }
+
+    /// Passes transfers to `each`, as [`transfer`](Self::transfer) makes them.
+    pub(crate) fn transfers(
+        &self,
+        transfers: &[BlockTransfer],
+        mut each: impl FnMut(&BlockTransfer, Transfer),
+    ) {
         let blocks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let exit = *blocks.exits.get(transfer.from.id().index())?;
-        let to = *blocks.entered.get(transfer.to.index())?;
-        let EnteredBlock { target, function, entry, stub, .. } = to;
-        let (kind, instructions) = (exit.kind()?, transfer.instructions);
-        let ret = exit.return_address();
-        Some(Transfer { target, ret, function, instructions, kind, entry, stub, ..empty(0, 0) })
+        for short in transfers {
+            if let Some(transfer) = blocks.transfer(short) {
+                each(short, transfer);
+            }
+        }
     }
 
     /// Whether both are the same.

@@ -22,7 +22,7 @@ struct Batch {
 pub(crate) struct SpareMemory<T, const MOST: usize>(Arc<Mutex<Vec<Vec<T>>>>);
 
 /// The least memory of a vector that is retained, in bytes: less is allocated as fast.
-const LEAST: usize = 1 << 16;
+const LEAST: usize = 1 << 14;
 
 impl<T, const MOST: usize> Default for SpareMemory<T, MOST> {
     fn default() -> Self {
@@ -57,11 +57,14 @@ impl<T, const MOST: usize> SpareMemory<T, MOST> {
 }
 
 /// The transfers in a piece of the log. In pieces, it grows without being moved, and all memory
-/// that it leaves is of one size.
+/// that it leaves is of one size. The last piece of each log is used in part.
 const PIECE: usize = LEAST / size_of::<BlockTransfer>();
 
 /// The most pieces that are retained: 16 MiB.
-const SPARE_PIECES: usize = 256;
+const SPARE_PIECES: usize = (16 << 20) / LEAST;
+
+/// Transfers that are made whole at once: they fit into the nearest cache.
+const AT_ONCE: usize = 128;
 
 /// Transfers in order.
 #[derive(Clone, Debug, Default)]
@@ -165,6 +168,60 @@ impl TransferLog {
         })
     }
 
+    /// Passes the transfers of a range to `each`, in order, several at a time.
+    pub(crate) fn each(&self, range: Range<usize>, mut each: impl FnMut(&[Transfer])) {
+        let mut whole = Vec::with_capacity(AT_ONCE);
+        let mut other = self.others.partition_point(|(number, _)| *number < range.start);
+        let mut batch = self.batches.partition_point(|batch| batch.first + other <= range.start);
+        let (mut number, end) = (range.start, range.end.min(self.len()));
+        while number < end {
+            if let Some((its, transfer)) = self.others.get(other)
+                && *its == number
+            {
+                whole.push(*transfer);
+                (other, number) = (other + 1, number + 1);
+            } else {
+                let until = self.others.get(other).map_or(end, |(its, _)| (*its).min(end));
+                let until = until.min(number + AT_ONCE - whole.len());
+                self.whole_of(number - other..until - other, &mut batch, &mut whole);
+                number = until;
+            }
+            if whole.len() == AT_ONCE {
+                each(&whole);
+                whole.clear();
+            }
+        }
+        if !whole.is_empty() {
+            each(&whole);
+        }
+    }
+
+    /// Appends transfers between cached blocks. `next`: the number of batches that begin at the
+    /// first of them or before it.
+    fn whole_of(&self, numbers: Range<usize>, next: &mut usize, whole: &mut Vec<Transfer>) {
+        let mut number = numbers.start;
+        while number < numbers.end {
+            let begins = |batch: &Batch| batch.first <= number;
+            while self.batches.get(*next).is_some_and(begins) {
+                *next += 1;
+            }
+            let Some(batch) = next.checked_sub(1).and_then(|n| self.batches.get(n)) else { return };
+            let end = self.batches.get(*next).map_or(numbers.end, |next| next.first);
+            // Those of one batch in one piece.
+            let piece_end = (number / PIECE + 1) * PIECE;
+            let end = end.min(numbers.end).min(piece_end);
+            let place = number % PIECE;
+            let piece = self.short.get(number / PIECE).map_or(&[][..], Vec::as_slice);
+            let short = piece.get(place..place + (end - number)).unwrap_or_default();
+            let (base, source) = (batch.base, batch.source);
+            batch.blocks.transfers(short, |short, transfer| {
+                let at = base.wrapping_add(short.from.offset());
+                whole.push(Transfer { at, source, ..transfer });
+            });
+            number = end;
+        }
+    }
+
     /// The transfer between cached blocks with a number among these.
     fn whole(&self, number: usize) -> Option<Transfer> {
         let short = self.short.get(number / PIECE)?.get(number % PIECE)?;
@@ -232,6 +289,11 @@ mod tests {
             assert!(log.weight() >= log.short.len() * LEAST);
             let found = log.range(0..log.len()).map(|transfer| transfer.at);
             assert!(found.eq(all.iter().map(|transfer| 7 + transfer.from.offset())));
+            for range in [0..log.len(), 1..PIECE + 3, PIECE..2 * PIECE, 5..5, 9..usize::MAX] {
+                let mut each = Vec::new();
+                log.each(range.clone(), |some| each.extend_from_slice(some));
+                assert!(each.iter().copied().eq(log.range(range.start..range.end.min(log.len()))));
+            }
             let spare = log.spare.clone();
             log = log.next();
             assert!(spare.0.lock().unwrap().len() >= 5, "pieces are retained");
@@ -273,6 +335,9 @@ mod tests {
         for from in 0..=all.len() {
             for to in from..=all.len() {
                 assert_eq!(log.range(from..to).collect::<Vec<_>>(), all[from..to]);
+                let mut each = Vec::new();
+                log.each(from..to, |some| each.extend_from_slice(some));
+                assert_eq!(each, all[from..to]);
             }
         }
     }

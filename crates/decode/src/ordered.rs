@@ -22,7 +22,26 @@ const MOST: usize = 16 << 20;
 /// is wanted. After it returns `false` it is not called again.
 ///
 /// Where the system refuses to start a thread, fewer are used. Returns their number in that case.
-pub fn each<T, R, W, H>(threads: usize, things: &[T], work: W, mut receive: H) -> Option<usize>
+pub fn each<T, R, W, H>(threads: usize, things: &[T], work: W, receive: H) -> Option<usize>
+where
+    T: Sync,
+    R: Send,
+    W: Fn(usize, &T, &mut dyn FnMut(Vec<u8>) -> bool) -> R + Sync,
+    H: FnMut(usize, Part<R>) -> bool,
+{
+    each_near(threads, usize::MAX, things, work, receive)
+}
+
+/// [`each`] for results that take much memory: a thread begins with one of `things` after all but
+/// `ahead` of those before it were received. `ahead` counts as the number of threads where it is
+/// less.
+pub fn each_near<T, R, W, H>(
+    threads: usize,
+    ahead: usize,
+    things: &[T],
+    work: W,
+    mut receive: H,
+) -> Option<usize>
 where
     T: Sync,
     R: Send,
@@ -34,7 +53,7 @@ where
         one_by_one(things, work, receive);
         return None;
     }
-    let queue = Queue::new();
+    let queue = Queue::new(ahead.max(threads));
     thread::scope(|scope| {
         let _close = CloseOnDrop(&queue);
         let run = || {
@@ -90,6 +109,8 @@ fn one_by_one<T, R>(
 struct Queue<R> {
     shared: Mutex<Shared<R>>,
     changed: Condvar,
+    /// How far behind the current thing one may be that a thread takes.
+    ahead: usize,
 }
 
 struct Shared<R> {
@@ -112,9 +133,9 @@ impl<R> Shared<R> {
 }
 
 impl<R> Queue<R> {
-    fn new() -> Self {
+    fn new(ahead: usize) -> Self {
         let shared = Shared { next: 0, current: 0, closed: false, parts: Vec::new() };
-        Queue { shared: Mutex::new(shared), changed: Condvar::new() }
+        Queue { shared: Mutex::new(shared), changed: Condvar::new(), ahead }
     }
 
     fn lock(&self) -> MutexGuard<'_, Shared<R>> {
@@ -130,7 +151,8 @@ impl<R> Queue<R> {
 
     /// The number of the next thing to do. `None` after the queue is closed.
     fn next(&self) -> Option<usize> {
-        let mut shared = self.lock();
+        let mut shared =
+            self.wait(|shared| shared.next - shared.current.min(shared.next) > self.ahead);
         let n = shared.next;
         shared.next += 1;
         (!shared.closed).then_some(n)
@@ -153,7 +175,10 @@ impl<R> Queue<R> {
     /// Receives the next part of thing `n`, which becomes the current one. `None` where the queue
     /// is closed.
     fn receive(&self, n: usize) -> Option<Part<R>> {
-        self.lock().current = n;
+        let before = std::mem::replace(&mut self.lock().current, n);
+        if before != n && self.ahead < usize::MAX {
+            self.changed.notify_all();
+        }
         let mut shared = self.wait(|shared| shared.of(n).is_none_or(|(parts, _)| parts.is_empty()));
         let (parts, heavy) = shared.of(n)?;
         let part = parts.pop_front();
@@ -181,7 +206,33 @@ impl<R> Drop for CloseOnDrop<'_, R> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
+
+    /// No thing begins before all but a few of those before it were received.
+    #[test]
+    fn things_wait_for_those_before_them() {
+        let things = [(); 40];
+        for (threads, ahead) in [(2, 2), (3, 3), (4, 6)] {
+            let received = AtomicUsize::new(0);
+            let work = |n: usize, (): &(), _: &mut dyn FnMut(Vec<u8>) -> bool| {
+                let before = received.load(Ordering::SeqCst);
+                assert!(n <= before + ahead, "{n} began after {before} were received");
+                n
+            };
+            let mut all = Vec::new();
+            each_near(threads, ahead, &things, work, |_, part| {
+                if let Part::Done(n) = part {
+                    all.push(n);
+                    received.fetch_add(1, Ordering::SeqCst);
+                    thread::sleep(std::time::Duration::from_micros(200));
+                }
+                true
+            });
+            assert!(all.into_iter().eq(0..things.len()));
+        }
+    }
 
     /// Each thing sends its number many times. The parts are received in the order of the things.
     #[test]

@@ -17,7 +17,8 @@ use tracewright_decode::{Checkpoint, Route, Session};
 use crate::chain::{Chain, Decoded, Shape};
 use crate::collect::Functions;
 use crate::probe::{known_link, place};
-use crate::tiles::listener::{Pieces, prints};
+use crate::segment::Segment;
+use crate::tiles::listener::{Pieces, SegmentPieces, prints};
 
 /// Chunks in a row that are decoded again before the calling thread decodes alone.
 const MOST_FAILURES: u32 = 4;
@@ -111,18 +112,31 @@ struct Verified {
     sources: Vec<bool>,
 }
 
+/// Receives what is built, in order.
+pub(crate) trait Receive {
+    /// The pieces of tiles of the next segment.
+    fn pieces(&mut self, pieces: SegmentPieces);
+
+    /// The next segments, after their pieces. `last`: the trace ends. Returns whether more are
+    /// wanted.
+    fn segments(&mut self, segments: Vec<Segment>, last: bool) -> io::Result<bool>;
+}
+
+/// Passes on pieces, which take much memory, and returns the segment.
+fn pass(decoded: Decoded, sink: &mut dyn Receive) -> Segment {
+    if let Some(pieces) = decoded.view {
+        sink.pieces(pieces);
+    }
+    decoded.segment
+}
+
 impl Build<'_> {
     /// Builds from the beginning of the buffer, or from the segment at `start` on, whose state is
-    /// given. `sink` receives the segments in order, whether they are the last, and returns
-    /// whether more are wanted.
+    /// given.
     ///
     /// # Errors
     /// Where the buffer cannot be read, and those of `sink`.
-    pub(crate) fn run(
-        self,
-        start: Option<Checkpoint>,
-        mut sink: impl FnMut(Vec<Decoded>, bool) -> io::Result<bool>,
-    ) -> io::Result<()> {
+    pub(crate) fn run(self, start: Option<Checkpoint>, sink: &mut dyn Receive) -> io::Result<()> {
         let Build { buffer, session, functions, full, transfers, shape, jobs, stop } = self;
         let total = stop.unwrap_or(u64::MAX).min(buffer.len());
         let blank = session.state().clone();
@@ -141,12 +155,14 @@ impl Build<'_> {
         let mut done = 0;
         if jobs > 1 && chunks.len() > 1 {
             let work = Work { buffer, blank: &blank, shape, chunks: &chunks };
-            done = work.on_threads(&mut chain, jobs, &mut sink)?;
+            done = work.on_threads(&mut chain, jobs, sink)?;
         }
         for &(begin, end) in chunks.get(done..).unwrap_or_default() {
             chain.begin_chunk();
-            let segments = decode(&mut chain, &mut *from(buffer, begin), end)?;
-            if !sink(segments, false)? {
+            let mut segments = Vec::new();
+            let mut each = |decoded| segments.push(pass(decoded, sink));
+            decode(&mut chain, &mut *from(buffer, begin), end, &mut each)?;
+            if !sink.segments(segments, false)? {
                 return Ok(());
             }
         }
@@ -154,13 +170,18 @@ impl Build<'_> {
         if stop.is_some() {
             return Ok(());
         }
-        sink(vec![chain.finish()], true).map(drop)
+        let last = pass(chain.finish(), sink);
+        sink.segments(vec![last], true).map(drop)
     }
 }
 
-/// Decodes bytes of `reader` up to offset `end`.
-fn decode(chain: &mut Chain, reader: &mut dyn Read, end: u64) -> io::Result<Vec<Decoded>> {
-    let mut segments = Vec::new();
+/// Decodes bytes of `reader` up to offset `end`, and passes the segments to `each`.
+fn decode(
+    chain: &mut Chain,
+    reader: &mut dyn Read,
+    end: u64,
+    each: &mut dyn FnMut(Decoded),
+) -> io::Result<()> {
     let step = chain.shape().step;
     let mut space = vec![0; READ.next_multiple_of(step)];
     while chain.at() < end {
@@ -173,12 +194,12 @@ fn decode(chain: &mut Chain, reader: &mut dyn Read, end: u64) -> io::Result<Vec<
         while !rest.is_empty() {
             let piece;
             (piece, rest) = rest.split_at(chain.next_len(end).min(rest.len()));
-            segments.extend(chain.feed(piece, end));
+            chain.feed(piece, end).into_iter().for_each(&mut *each);
         }
     }
     // The buffer ends inside a segment.
-    segments.extend(chain.close());
-    Ok(segments)
+    chain.close().into_iter().for_each(each);
+    Ok(())
 }
 
 /// Reads until `space` is full or the bytes end, and returns the bytes that were read.
@@ -260,7 +281,7 @@ impl Work<'_> {
         &self,
         chain: &mut Chain,
         jobs: usize,
-        sink: &mut dyn FnMut(Vec<Decoded>, bool) -> io::Result<bool>,
+        sink: &mut dyn Receive,
     ) -> io::Result<usize> {
         let links = Mutex::new(Links::new(self, chain.session.state()));
         // Each thread takes a chain with its cached blocks, and returns it.
@@ -290,11 +311,13 @@ impl Work<'_> {
             pool.lock().unwrap_or_else(PoisonError::into_inner).push(chain);
             chunk
         };
-        ordered::each(jobs, self.chunks, work, |n, part| {
+        // A chunk that waits holds its transfers.
+        ordered::each_near(jobs, jobs, self.chunks, work, |n, part| {
             let Part::Done(chunk) = part else { return true };
             let next = || {
                 let mut chunk: Chunk = chunk?;
                 let same = n == 0 || chunk.transfers_follow(chain);
+                let mut segments = Vec::new();
                 let fits = |n: usize| {
                     verified.sources.get(n) == Some(&true) || chunk.idle.get(n) == Some(&true)
                 };
@@ -309,16 +332,18 @@ impl Work<'_> {
                     if let (Some([_, end]), Some(view)) = (chunk.transfers, &mut chain.view) {
                         view.resume(end);
                     }
+                    segments.extend(chunk.segments.into_iter().map(|own| pass(own, sink)));
                 } else {
                     failures += 1;
                     let (begin, end) = self.chunks.get(n).copied().unwrap_or_default();
                     chain.begin_chunk();
-                    chunk.segments = decode(chain, &mut *from(self.buffer, begin), end)?;
+                    let mut each = |decoded| segments.push(pass(decoded, sink));
+                    decode(chain, &mut *from(self.buffer, begin), end, &mut each)?;
                     chunk.next = self.verified(chain, end);
                 }
                 verified = chunk.next;
                 done = n + 1;
-                sink(chunk.segments, false)
+                sink.segments(segments, false)
             };
             let result = next();
             let go_on = *result.as_ref().unwrap_or(&false) && failures < MOST_FAILURES;
@@ -365,7 +390,8 @@ impl Work<'_> {
             chain.begin_chunk();
         }
         let before = chain.view.as_ref().map(Pieces::state);
-        let segments = decode(chain, &mut *reader, end)?;
+        let mut segments = Vec::new();
+        decode(chain, &mut *reader, end, &mut |decoded| segments.push(decoded))?;
         let state = chain.session.state();
         let idle = (0..state.sources())
             .map(|n| activity.as_ref().is_some_and(|a| a.get(n) == Some(&state.activity(n))))

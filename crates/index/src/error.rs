@@ -38,7 +38,11 @@ impl fmt::Display for IndexError {
         match self {
             IndexError::NotAnIndex => f.write_str("it is not an index"),
             IndexError::Version(version) => {
-                write!(f, "its format has version {version}, which this command does not read")
+                write!(
+                    f,
+                    "its format has version {version}, which this command does not read: make the \
+                     index again"
+                )
             }
             IndexError::Damaged { at } => write!(f, "it is damaged at byte {at}"),
             IndexError::OtherConfiguration => f.write_str(

@@ -12,7 +12,7 @@ use crate::totals::Totals;
 /// The first bytes of a file.
 const MAGIC: &[u8; 8] = b"TWXINDEX";
 /// The version of the format.
-const VERSION: u16 = 4;
+const VERSION: u16 = 5;
 /// The version without the sections of the [view](crate::view), which is still read.
 const WITHOUT_VIEW: u16 = 3;
 /// The first bytes of a batch.
@@ -190,7 +190,7 @@ fn read_text(from: &mut Reader<'_>) -> Option<String> {
 }
 
 /// The number of sections of a batch.
-const SECTIONS: usize = 10;
+const SECTIONS: usize = 11;
 /// The same in version 3.
 const OLD_SECTIONS: usize = 5;
 
@@ -206,6 +206,7 @@ pub(crate) enum Section {
     Tiles,
     Frames,
     Sums,
+    Functions,
     Stacks,
 }
 
@@ -222,6 +223,7 @@ impl Section {
         Section::Tiles,
         Section::Frames,
         Section::Sums,
+        Section::Functions,
         Section::Stacks,
     ];
 }
@@ -262,9 +264,12 @@ impl Batch {
         }
         let mut totals = Vec::new();
         Totals::of(segments).put(begin, &mut totals);
-        let ViewSections { names, tiles, frames, sums, stacks } = view;
+        let ViewSections { names, tiles, frames, sums, functions, stacks } = view;
         let Stored { summary, keys, lines, records } = stored;
-        let sections = [totals, summary, keys, lines, records, names, tiles, frames, sums, stacks];
+        let view = [names, tiles, frames, sums, functions, stacks];
+        let mut sections = [totals, summary, keys, lines, records].into_iter().chain(view);
+        let sections: [Vec<u8>; SECTIONS] =
+            std::array::from_fn(|_| sections.next().unwrap_or_default());
         let mut lengths = [0; SECTIONS];
         for (length, section) in lengths.iter_mut().zip(&sections) {
             *length = u32::try_from(section.len()).ok()?;

@@ -141,7 +141,7 @@ impl Index {
     }
 
     /// The bytes of each section of all batches, with its name.
-    pub fn sizes(&self) -> [(&'static str, u64); 10] {
+    pub fn sizes(&self) -> [(&'static str, u64); 11] {
         let size = |section| {
             let batches = self.buffers.iter().flat_map(|buffer| &buffer.batches);
             let lengths = batches.map(|summary| {
@@ -160,6 +160,7 @@ impl Index {
             ("tiles", size(Section::Tiles)),
             ("frames", size(Section::Frames)),
             ("sums", size(Section::Sums)),
+            ("functions", size(Section::Functions)),
             ("stacks", size(Section::Stacks)),
         ]
     }

@@ -9,7 +9,7 @@ use tracewright_capture::Capture;
 use tracewright_decode::{ForeignPlan, Memory, Options, Plan, Program, Session};
 use tracewright_image::CacheOptions;
 
-use crate::build::Build;
+use crate::build::{Build, Receive};
 use crate::chain::Shape;
 use crate::collect::Functions;
 use crate::error::IndexError;
@@ -19,7 +19,8 @@ use crate::index::{Index, IndexedBuffer};
 use crate::segment::Segment;
 use crate::thin::thin;
 use crate::tiles::ViewShape;
-use crate::tiles::builder::{self, Builder, ViewSections};
+use crate::tiles::builder::{self, Builder};
+use crate::tiles::listener::SegmentPieces;
 
 /// A capture, and how it is decoded.
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +47,36 @@ pub struct Making {
     /// The trace is still being written: the index ends with the last whole segment, and can be
     /// continued.
     pub growing: bool,
+}
+
+/// Writes the batches of a buffer.
+struct Writing<'a> {
+    /// The position of the buffer in the head.
+    number: usize,
+    /// The number of the next segment, and its offset.
+    first: u64,
+    begin: u64,
+    view: Option<Builder>,
+    /// Receives the bytes of a batch, and the offset at its end.
+    write: &'a mut dyn FnMut(&[u8], u64) -> io::Result<bool>,
+}
+
+impl Receive for Writing<'_> {
+    fn pieces(&mut self, pieces: SegmentPieces) {
+        if let Some(view) = &mut self.view {
+            view.segment(&pieces);
+        }
+    }
+
+    fn segments(&mut self, mut segments: Vec<Segment>, last: bool) -> io::Result<bool> {
+        let sections = self.view.as_mut().map(|view| view.take(last)).unwrap_or_default();
+        thin(&mut segments);
+        let batch = Batch::write(self.number, last, self.first, self.begin, &segments, sections)
+            .ok_or_else(|| io::Error::other("a batch of the index exceeds 4 GiB"))?;
+        self.first += segments.len() as u64;
+        self.begin += segments.iter().map(|segment| segment.len).sum::<u64>();
+        (self.write)(&batch, self.begin)
+    }
 }
 
 impl Subject<'_> {
@@ -171,7 +202,7 @@ impl Subject<'_> {
             return Ok(buffer.len());
         }
         let mut session = self.session(plan).map_err(io::Error::other)?;
-        let (mut first, mut begin, mut start) = (0u64, 0u64, None);
+        let (mut first, mut begin, mut start) = (0, 0, None);
         if let Some(indexed) = indexed.filter(|indexed| !indexed.is_empty()) {
             let blank = session.state().clone();
             let reached = indexed.end(&mut session, buffer)?;
@@ -185,7 +216,7 @@ impl Subject<'_> {
         }
         let sources = plan.sources.len();
         let code = (making.view && !making.growing).then(|| self.code(plan));
-        let mut view = code.as_ref().map(|code| {
+        let view = code.as_ref().map(|code| {
             let shape = ViewShape::new(making.shape.tile_log2, buffer.len());
             Builder::new(shape, sources, &builder::Program::of(code))
         });
@@ -199,22 +230,8 @@ impl Subject<'_> {
             jobs: making.jobs.max(1),
             stop: making.growing.then_some(whole),
         };
-        build.run(start, |decoded, last| {
-            let mut sections = ViewSections::default();
-            if let Some(view) = &mut view {
-                let pieces = decoded.iter().filter_map(|decoded| decoded.view.as_ref());
-                pieces.for_each(|pieces| view.segment(pieces));
-                sections = view.take(last);
-            }
-            let mut segments: Vec<Segment> =
-                decoded.into_iter().map(|decoded| decoded.segment).collect();
-            thin(&mut segments);
-            let batch = Batch::write(number, last, first, begin, &segments, sections)
-                .ok_or_else(|| io::Error::other("a batch of the index exceeds 4 GiB"))?;
-            first += segments.len() as u64;
-            begin += segments.iter().map(|segment| segment.len).sum::<u64>();
-            write(&batch, begin)
-        })?;
+        let mut writing = Writing { number, first, begin, view, write: &mut write };
+        build.run(start, &mut writing)?;
         Ok(buffer.len())
     }
 

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tracewright::Trace;
+use tracewright::decode::raw::RawTrace;
 use tracewright::index::{Index, Making};
 use tracewright_viewer::{Files, Limits, Served, serve};
 
@@ -436,6 +437,17 @@ fn routes_agree() {
             if let Some(first) = longest["calls"].get(0) {
                 assert_eq!(first["instructions"], function["most"]);
             }
+            // What is not listed is not longer than stated.
+            let mut sorted = lengths.clone();
+            sorted.sort_unstable_by_key(|length| std::cmp::Reverse(*length));
+            assert_eq!(longest["beyond"].as_u64(), sorted.get(1).copied(), "{longest}");
+            assert_eq!(longest["more"], sorted.len() > 1);
+            assert_eq!(longest["next_part"], Value::Null);
+            let part = server.json(&format!("api/calls?function={id}&part=1"));
+            assert_eq!(
+                (part["calls"].as_array().unwrap().len(), &part["more"]),
+                (0, &false.into())
+            );
         }
         // Frames of the whole trace: all that began.
         let detail = server.get("api/detail");
@@ -512,6 +524,208 @@ fn text_of_an_itm_is_found() {
     });
 }
 
+/// The series of a source, by kind and name, and the values of each in order.
+type Values = BTreeMap<(usize, String), Vec<u64>>;
+
+/// Collects values from elements.
+#[derive(Default)]
+struct AllValues {
+    values: Values,
+}
+
+impl tracewright::Listener for AllValues {
+    fn element(&mut self, source: usize, _: u64, element: tracewright::Element) {
+        use tracewright::base::{Channel, Dwt};
+        let (name, value) = match element {
+            tracewright::Element::SoftwareWrite(write) if write.bits > 0 => {
+                let name = match write.channel {
+                    Channel::Port { page, port } => {
+                        format!("port {}", 32 * u32::from(page.unwrap_or(0)) + u32::from(port))
+                    }
+                    Channel::Master { master, channel } => {
+                        let text = |n: Option<u16>| n.map_or("?".into(), |n| n.to_string());
+                        format!("channel {}:{}", text(master), text(channel))
+                    }
+                };
+                (name, write.value())
+            }
+            tracewright::Element::DwtEvent(event) => match event.meaning() {
+                Dwt::DataValue { comparator, value, .. } => {
+                    (format!("comparator {comparator}"), u64::from(value))
+                }
+                _ => return,
+            },
+            _ => return,
+        };
+        self.values.entry((source, name)).or_default().push(value);
+    }
+}
+
+/// A raw trace of an ITM: data of two comparators, numbers at a port, local times. (Armv7-M ARM,
+/// appendix D4)
+fn watched() -> Trace {
+    let mut bytes = Vec::new();
+    for n in 0..6_000u32 {
+        if n % 64 == 0 {
+            bytes.extend([0, 0, 0, 0, 0, 0x80]);
+        }
+        // Comparator 0: a write of 4 bytes. Comparator 1: a read of 1 byte. Port 5: 2 bytes.
+        bytes.push(0x8f);
+        bytes.extend((n * n).to_le_bytes());
+        bytes.extend([0x95, (n % 251) as u8]);
+        if n % 3 == 0 {
+            bytes.push(0x2a);
+            bytes.extend((n as u16).to_le_bytes());
+        }
+        bytes.extend([0xc0, 0x05]);
+    }
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("watched.bin");
+    std::fs::write(&path, bytes).expect("a file");
+    let (trace, notes) = tracewright::open_raw(&path, RawTrace::default(), &[]).expect("a trace");
+    assert!(notes.iter().any(|note| note.contains("ITM")), "{notes:?}");
+    trace
+}
+
+/// Values in tiles of each level, and one by one, are those of a decoding of the whole trace.
+#[test]
+fn values_are_those_of_the_trace() {
+    let (mut series_seen, mut comparators) = (0, 0);
+    for name in ["itm", "stm", "etmv4", "watched"] {
+        let trace = match name {
+            "watched" => watched(),
+            name => tracewright::open(capture(name)).expect("a capture"),
+        };
+        let mut all = AllValues::default();
+        assert!(trace.decode(&mut all).expect("a trace").is_complete());
+        with_server(&trace, false, &[], Limits::default(), |server| {
+            let capture = server.json("api/capture");
+            let buffer = &capture["buffers"][0];
+            let levels = buffer["levels"].as_u64().unwrap();
+            let mut listed = BTreeMap::<(usize, u32), &Vec<u64>>::new();
+            for source in buffer["sources"].as_array().unwrap() {
+                let number = source["number"].as_u64().unwrap() as usize;
+                for series in source["series"].as_array().unwrap() {
+                    if series["kind"] == "ipc" {
+                        continue;
+                    }
+                    let title = series["name"].as_str().unwrap().to_owned();
+                    comparators += usize::from(title.starts_with("comparator"));
+                    let want = &all.values[&(number, title)];
+                    assert_eq!(series["count"], want.len() as u64);
+                    assert_eq!(series["least"].as_f64(), want.iter().min().map(|n| *n as f64));
+                    assert_eq!(series["most"].as_f64(), want.iter().max().map(|n| *n as f64));
+                    listed.insert((number, series["number"].as_u64().unwrap() as u32), want);
+                }
+                for level in 0..levels {
+                    let answer = server.get(&format!("api/values?source={number}&level={level}"));
+                    assert_eq!(&answer.body[..4], b"TWVT");
+                    let count = answer.counts()[0] as usize;
+                    let mut at = 64;
+                    let [tiles, counts, least, mean, most] =
+                        [(); 5].map(|()| answer.f64s(&mut at, count));
+                    assert!(tiles.is_sorted());
+                    let numbers = answer.body[at..at + 4 * count].chunks(4);
+                    let numbers: Vec<u32> =
+                        numbers.map(|own| u32::from_le_bytes(own.try_into().unwrap())).collect();
+                    for ((source, series), want) in &listed {
+                        let rows = || (0..count).filter(|row| numbers[*row] == *series);
+                        if *source != number {
+                            continue;
+                        }
+                        let sum: f64 = rows().map(|row| counts[row]).sum();
+                        assert_eq!(sum, want.len() as f64, "{name} level {level}");
+                        let total: f64 = rows().map(|row| counts[row] * mean[row]).sum();
+                        let exact: f64 = want.iter().map(|value| *value as f64).sum();
+                        assert!((total - exact).abs() <= exact * 1e-9, "{total} {exact}");
+                        let found = rows().map(|row| least[row]).fold(f64::INFINITY, f64::min);
+                        assert_eq!(Some(found), want.iter().min().map(|n| *n as f64));
+                        let found = rows().map(|row| most[row]).fold(0.0, f64::max);
+                        assert_eq!(Some(found), want.iter().max().map(|n| *n as f64));
+                    }
+                }
+                let answer = server.get(&format!("api/values?source={number}"));
+                assert_eq!(&answer.body[..4], b"TWVX");
+                let count = answer.counts()[0] as usize;
+                let mut at = 64;
+                let [offsets, _, _, elements, values] =
+                    [(); 5].map(|()| answer.f64s(&mut at, count));
+                assert!(offsets.iter().all(|at| *at < buffer["bytes"].as_f64().unwrap()));
+                assert!(elements.is_sorted());
+                let numbers = answer.body[at..at + 4 * count].chunks(4);
+                let mut found = BTreeMap::<u32, Vec<f64>>::new();
+                for (own, value) in numbers.zip(values) {
+                    let own = u32::from_le_bytes(own.try_into().unwrap());
+                    found.entry(own).or_default().push(value);
+                }
+                let want = listed.iter().filter(|((source, _), _)| *source == number);
+                let want: BTreeMap<u32, Vec<f64>> = want
+                    .map(|((_, series), all)| (*series, all.iter().map(|n| *n as f64).collect()))
+                    .collect();
+                assert_eq!(found, want, "{name}");
+            }
+            assert_eq!(listed.len(), all.values.len(), "{name}");
+            series_seen += listed.len();
+            let refused = server.get("api/values?level=99");
+            assert_eq!(refused.status, 400);
+        });
+    }
+    assert!(series_seen > 3 && comparators == 2, "{series_seen} {comparators}");
+}
+
+/// How long handlers take is what their frames are, where these are whole.
+#[test]
+fn exceptions_have_durations() {
+    let (mut known, mut unknown, mut nested) = (0, 0, 0);
+    for name in ["etmv4", "etmv3", "ptm", "ete", "ntrace-btm", "etrace-2.0"] {
+        let trace = tracewright::open(capture(name)).expect("a capture");
+        with_server(&trace, false, &[], Limits::default(), |server| {
+            let rows = server.json("api/exceptions?limit=500");
+            for row in rows["exceptions"].as_array().unwrap() {
+                let detail = server.get(&format!("api/detail?source={}", row["source"]));
+                let count = detail.counts()[0] as usize;
+                let mut at = 64;
+                let [_, _, begins, ends, ..] = [(); 7].map(|()| detail.f64s(&mut at, count));
+                let mut array = |size: usize| {
+                    let from = at;
+                    at = (at + size * count).next_multiple_of(8);
+                    &detail.body[from..from + size * count]
+                };
+                let [_, _, depths, entries, endings, flags] = [4, 4, 4, 1, 1, 1].map(&mut array);
+                let depth =
+                    |n: usize| i32::from_le_bytes(depths[4 * n..4 * n + 4].try_into().unwrap());
+                let before = row["at_instruction"].as_f64().unwrap();
+                let handlers = || (0..count).filter(|n| entries[*n] == 3);
+                let own = handlers().filter(|n| begins[*n] == before).collect::<Vec<_>>();
+                let whole = own
+                    .iter()
+                    .find(|n| [0, 2, 3].contains(&endings[**n]) && flags[**n] & 1 == 0)
+                    .filter(|_| own.len() == 1);
+                let Some(&n) = whole else {
+                    unknown += 1;
+                    assert_eq!(row["instructions"], Value::Null, "{name} {row}");
+                    continue;
+                };
+                known += 1;
+                assert_eq!(row["instructions"].as_f64(), Some(ends[n] - begins[n]), "{name} {row}");
+                // Handlers inside it, each instruction once.
+                let mut inside = vec![false; (ends[n] - begins[n]) as usize];
+                for k in handlers().filter(|k| depth(*k) > depth(n)) {
+                    if begins[k] >= begins[n] && ends[k] <= ends[n] {
+                        let from = (begins[k] - begins[n]) as usize;
+                        inside[from..from + (ends[k] - begins[k]) as usize].fill(true);
+                    }
+                }
+                let interrupted = inside.iter().filter(|inside| **inside).count();
+                nested += usize::from(interrupted > 0);
+                let want = inside.len() - interrupted;
+                assert_eq!(row["own"].as_f64(), Some(want as f64), "{name} {row}");
+            }
+        });
+    }
+    println!("{known} durations, {unknown} unknown, {nested} with others inside");
+    assert!(known > 3, "{known} {unknown} {nested}");
+}
+
 /// Every route answers for each capture of the repository.
 #[test]
 fn every_capture_can_be_viewed() {
@@ -537,7 +751,9 @@ fn every_capture_can_be_viewed() {
             ] {
                 server.json(route);
             }
-            for route in ["api/tiles", "api/frames", "api/detail"] {
+            for route in
+                ["api/tiles", "api/frames", "api/detail", "api/values", "api/values?level=0"]
+            {
                 let answer = server.get(route);
                 assert_eq!((answer.status, answer.body.len() % 8), (200, 0), "{route}");
             }

@@ -130,17 +130,22 @@ impl Transfers {
     }
 
     /// Takes calls, returns and indirect branches between blocks whose functions and exits are
-    /// known, if they depend on frames of the part only. Returns the number of those that are
-    /// taken.
+    /// known, if they depend on frames of the part only, or no frames are found. Returns the number
+    /// of those that are taken.
     #[inline(never)]
     fn known_transfers(&mut self, source: usize, at: u64, transfers: &[BlockTransfer]) -> usize {
         let memory = self.memory(source);
         let Some(current) = self.sources.get_mut(source) else { return 0 };
         let Some(entered) = self.entered.get(source) else { return 0 };
-        let own = self.frames.as_mut().and_then(|frames| frames.source(source));
-        let Some(own) = own.filter(|own| own.is_ready()) else { return 0 };
         let Pending { instructions: before, cycles: 0, .. } = current.pending else { return 0 };
         let Ok(before) = u32::try_from(before) else { return 0 };
+        let mut own = match &mut self.frames {
+            None => None,
+            Some(frames) => match frames.source(source).filter(|own| own.is_ready()) {
+                None => return 0,
+                own => own,
+            },
+        };
         let (mut function, mut here, mut more) = (current.state.function, None, before);
         let taken = transfers.iter().take_while(|transfer| {
             let BlockTransfer { from, to, .. } = **transfer;
@@ -150,26 +155,35 @@ impl Transfers {
             };
             let Some(executed) = transfer.instructions.checked_add(more) else { return false };
             let EnteredBlock { target, function: to, .. } = *block;
-            match (exit, exit.return_address()) {
-                (_, Some(ret)) if !block.stub && target != ret => {
+            let is_taken = match (&mut own, exit, exit.return_address()) {
+                (None, _, Some(ret)) => target != ret,
+                (None, Exit::INDIRECT, _) => function == NO_FUNCTION,
+                (None, exit, _) => exit.kind().is_some(),
+                (Some(own), _, Some(ret)) if !block.stub && target != ret => {
                     own.take_call(executed, target, to, ret);
+                    true
                 }
-                (Exit::RETURN, _) if !block.unwinds && own.take_return(executed, target) => {}
-                (Exit::INDIRECT, _)
-                    if function == NO_FUNCTION
+                (Some(own), Exit::RETURN, _) => !block.unwinds && own.take_return(executed, target),
+                (Some(own), Exit::INDIRECT, _) => {
+                    function == NO_FUNCTION
                         && to == NO_FUNCTION
-                        && own.take_branch(executed, target) => {}
-                _ => return false,
+                        && own.take_branch(executed, target)
+                }
+                _ => false,
+            };
+            if is_taken {
+                (function, here, more) = (to, Some(target), 0);
             }
-            (function, here, more) = (to, Some(target), 0);
-            true
+            is_taken
         });
         let count = taken.count();
         if let Some(taken) = transfers.get(..count).filter(|_| count > 0) {
             self.found.push_all(taken, (source as u16, entered.shared()), at, before);
         }
         if let Some(target) = here {
-            own.is_in(function);
+            if let Some(own) = own {
+                own.is_in(function);
+            }
             let within = current.state.within;
             if current.stale || target < within.0 || within.1 < target {
                 let Place { found, whole, stub } = self.finder.find(source, memory, target);

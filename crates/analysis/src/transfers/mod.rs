@@ -72,6 +72,20 @@ impl Transfers {
         Transfers { frames, ..self }
     }
 
+    /// A transfer at each source that executed since its last one: what was executed so far is
+    /// before it. Returns the number of transfers of the part.
+    pub fn mark(&mut self) -> usize {
+        for source in 0..self.sources.len() {
+            let pending = self.sources.get(source).map(|current| current.pending);
+            if let Some(Pending { at, instructions, cycles }) = pending
+                && instructions + cycles > 0
+            {
+                self.push(source, empty(source, at));
+            }
+        }
+        self.found.len()
+    }
+
     /// The frames have changed.
     fn weigh(&mut self) {
         self.frames_weight = self.frames.as_ref().map_or(0, PartBuilder::weight);
@@ -548,14 +562,7 @@ impl Fork for Transfers {
     }
 
     fn take(&mut self) -> Part {
-        for source in 0..self.sources.len() {
-            let pending = self.sources.get(source).map(|current| current.pending);
-            if let Some(Pending { at, instructions, cycles }) = pending
-                && instructions + cycles > 0
-            {
-                self.push(source, empty(source, at));
-            }
-        }
+        self.mark();
         let next = self.found.next();
         let found = std::mem::replace(&mut self.found, next);
         self.frames_weight = 0;

@@ -165,11 +165,17 @@ fn damage_of_each_section_gives_no_wrong_answers() {
 fn another_version_is_refused() {
     let case = captures().into_iter().next().expect("a trace");
     let mut bytes = case.index_bytes(&making(&case, false));
-    bytes[8..10].copy_from_slice(&2u16.to_le_bytes());
-    crate::format::write_checksums(&mut bytes);
-    let error = Index::read(Bytes::from(bytes)).expect_err("version 2");
-    assert_eq!(error, IndexError::Version(2));
-    assert_eq!(error.to_string(), "its format has version 2, which this command does not read");
+    for version in [2, 4, 6] {
+        bytes[8..10].copy_from_slice(&u16::to_le_bytes(version));
+        crate::format::write_checksums(&mut bytes);
+        let error = Index::read(Bytes::from(bytes.clone())).expect_err("another version");
+        assert_eq!(error, IndexError::Version(version));
+        let text = format!(
+            "its format has version {version}, which this command does not read: make the index \
+             again"
+        );
+        assert_eq!(error.to_string(), text);
+    }
 }
 
 /// A trace, registers or program memory that changed since the index was made.
@@ -296,14 +302,14 @@ fn damaged_views_are_found() {
     let making = Making { view: true, ..making(&case, false) };
     let whole = case.index_bytes(&making);
     let head = 24 + u32::from_le_bytes(whole[12..16].try_into().expect("four bytes")) as usize;
-    let (mut at, mut found) = (head, [0; 5]);
+    let (mut at, mut found) = (head, [0; 6]);
     while at < whole.len() {
         let number = |k: usize| {
             let bytes = whole[at + 12 + 4 * k..][..4].try_into().expect("four bytes");
             u32::from_le_bytes(bytes) as usize
         };
-        let sections: Vec<usize> = (0..10).map(number).collect();
-        for view in 0..5 {
+        let sections: Vec<usize> = (0..11).map(number).collect();
+        for view in 0..6 {
             let start = at + BATCH_HEAD + sections[..5 + view].iter().sum::<usize>();
             for forged in [false, true] {
                 let mut bytes = whole.clone();
@@ -314,13 +320,15 @@ fn damaged_views_are_found() {
                 let index = Index::read(Bytes::from(bytes)).expect("a head");
                 assert_eq!(index.damage(), None);
                 let all = read_view(&case, plan, &index);
-                assert!(forged || all.is_err(), "section {view}");
+                // Where no granule ends, the sums are never read.
+                let unread = view == 3 && sections[8] == 2 * plan.sources.len();
+                assert!(forged || unread || all.is_err(), "section {view}");
                 found[view] += usize::from(all.is_err());
             }
         }
         at += BATCH_HEAD + sections.iter().sum::<usize>();
     }
-    assert!(found.iter().all(|found| *found > 3), "{found:?}");
+    assert!(found.iter().all(|found| *found > 0), "{found:?}");
 }
 
 /// Reads all of a view, and plays parts of it.
@@ -333,6 +341,7 @@ fn read_view(case: &Case, plan: &Plan, index: &Index) -> Result<(), FindError> {
         }
         view.frames(source, 0..u64::MAX, 0)?;
         view.sums(source, 0..u64::MAX)?;
+        view.granules(source, 0..u64::MAX, |_| {})?;
         view.lengths(source)?;
     }
     let mut player = Player::new(case.subject(), plan, &view).expect("its own plan");

@@ -265,11 +265,11 @@ fn of_the_version_before(bytes: &[u8]) -> Vec<u8> {
     while let Some((head, after)) = rest.split_at_checked(BATCH_HEAD) {
         let mut own = head[..12].to_vec();
         own.extend_from_slice(&head[12..32]);
-        own.extend_from_slice(&head[52..68]);
-        own.extend_from_slice(&head[68..108]);
+        own.extend_from_slice(&head[56..72]);
+        own.extend_from_slice(&head[72..112]);
         own.extend(Checksum::of(&own).to_le_bytes());
         assert_eq!(own.len(), 96);
-        let lengths = head[12..52].chunks(4).map(|own| u32::from_le_bytes(own.try_into().unwrap()));
+        let lengths = head[12..56].chunks(4).map(|own| u32::from_le_bytes(own.try_into().unwrap()));
         let lengths: Vec<usize> = lengths.map(|len| len as usize).collect();
         let retained: usize = lengths[..5].iter().sum();
         old.extend(own);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tracewright_analysis::Code;
-use tracewright_analysis::stacks::{SWITCHES, Stacks, Visitor};
+use tracewright_analysis::stacks::{Part, SWITCHES, Stacks, Visitor};
 use tracewright_symbols::UnwindTargets;
 
 use super::ViewShape;
@@ -12,7 +12,11 @@ use super::listener::{Piece, SegmentPieces};
 use super::stacks::SavedView;
 use crate::bytes::put;
 
-/// Open frames for each segment without stored stacks: those of deep stacks take more memory.
+/// Segments from one with stored stacks to the next. To decode two segments more takes less than a
+/// millisecond.
+const EVERY: u64 = 3;
+
+/// Open frames for each further segment: those of deep stacks take more memory.
 const FRAMES_PER_SEGMENT: u64 = 512;
 
 /// The sections of a batch.
@@ -22,6 +26,7 @@ pub(crate) struct ViewSections {
     pub(crate) tiles: Vec<u8>,
     pub(crate) frames: Vec<u8>,
     pub(crate) sums: Vec<u8>,
+    pub(crate) functions: Vec<u8>,
     pub(crate) stacks: Vec<u8>,
 }
 
@@ -81,13 +86,16 @@ impl Builder {
     /// Takes the next segment.
     pub(crate) fn segment(&mut self, segment: &SegmentPieces) {
         self.save(&segment.prints);
+        let mut first = 0;
         for piece in &segment.pieces {
-            self.piece(piece);
+            self.piece(piece, &segment.part, first);
+            first = piece.transfers;
         }
         self.segments += 1;
     }
 
-    fn piece(&mut self, piece: &Piece) {
+    /// Takes a piece, whose first transfer has this number.
+    fn piece(&mut self, piece: &Piece, part: &Part, first: usize) {
         let log2 = self.stacks.visitor.shape.log2;
         // What the end of the trace makes certain has no bytes.
         if piece.end > self.at {
@@ -96,16 +104,16 @@ impl Builder {
         for (source, counted) in piece.counted.iter().enumerate() {
             self.stacks.visitor.count(source, counted);
         }
-        self.stacks.transfers(piece.part.transfers());
+        part.each(first..piece.transfers, |transfers| self.stacks.transfers(transfers));
         self.at = piece.end;
         self.stacks.visitor.reach(piece.end);
     }
 
-    /// Stores the stacks at the beginning of a segment. Those of many open frames are stored less
-    /// often.
+    /// Stores the stacks at the beginning of some segments. Those of many open frames are stored
+    /// less often.
     fn save(&mut self, prints: &[u32]) {
         let since = self.saved.as_ref().map(|(segment, _)| self.segments - segment);
-        let due = 1 + self.stacks.open_frames() / FRAMES_PER_SEGMENT;
+        let due = EVERY + self.stacks.open_frames() / FRAMES_PER_SEGMENT;
         if since.is_some_and(|since| since < due) {
             return;
         }
@@ -134,6 +142,7 @@ impl Builder {
         own.put_tiles(&mut sections.tiles);
         own.put_frames(&mut sections.frames);
         own.put_sums(&mut sections.sums);
+        own.put_functions(&mut sections.functions);
         put(&mut sections.stacks, std::mem::take(&mut self.saved_count));
         sections.stacks.append(&mut self.saved_bytes);
         self.saved = None;

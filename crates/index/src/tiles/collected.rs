@@ -1,15 +1,18 @@
 //! Receives the frames of call stacks, and makes tiles, long frames and sums of them.
 
+use std::collections::BTreeMap;
+
 use tracewright_analysis::stacks::{Begin, Ending, Entry, Position, Time, Visitor};
 
 use super::frame::{self, ViewFrame};
-use super::granule::{FunctionSums, GRANULE_TILES, Granule, put_lengths};
+use super::granule::{FunctionSums, GRANULE_TILES, Granule, put_lengths, put_sums};
 use super::listener::Counted;
 use super::names::{Names, ViewThread};
 use super::shares::{Shares, TRACKED};
 use super::stacks::{OpenFrame, OpenThread, SavedView};
 use super::sums::Sums;
 use super::tile::{self, Counts, Tile};
+use super::values::ValueSums;
 use super::{MOST_LEVELS, ViewShape};
 use crate::bytes::put;
 use crate::segment::Times;
@@ -23,6 +26,8 @@ pub(crate) enum Wanted {
     None,
     /// The first `most` that end at `offset` or later.
     Since { offset: u64, most: usize },
+    /// Those that an exception begins.
+    Handlers,
 }
 
 /// A frame that is open.
@@ -92,6 +97,8 @@ impl Open {
 struct Own {
     time: Option<u64>,
     instructions: u64,
+    /// Instructions before the last count of cycles; unknown after lost trace.
+    counted: Option<u64>,
     /// By level: the tile so far, and its first instruction.
     tiles: Vec<(Tile, u64)>,
     /// By level: the tiles that ended.
@@ -253,12 +260,15 @@ impl Collected {
         self.sources.iter_mut().for_each(|own| own.granules.clear());
     }
 
-    /// Takes the sums of a source.
-    pub(crate) fn take_sums(&mut self, source: usize) -> Vec<(u32, FunctionSums)> {
+    /// Takes the sums of each source.
+    pub(crate) fn take_sums(&mut self) -> Vec<Vec<(u32, FunctionSums)>> {
         self.active_in_granule = (0..self.threads.len()).collect();
         self.leave_granule(0);
-        let granules = self.sources.get_mut(source).map(|own| std::mem::take(&mut own.granules));
-        granules.into_iter().flatten().flat_map(|granule| granule.functions).collect()
+        let take = |own: &mut Own| {
+            let granules = std::mem::take(&mut own.granules).into_iter();
+            granules.flat_map(|granule| granule.functions).collect()
+        };
+        self.sources.iter_mut().map(take).collect()
     }
 
     /// The threads, and the last timestamp of each source.
@@ -281,10 +291,16 @@ impl Collected {
     }
 
     pub(super) fn count(&mut self, source: usize, counted: &Counted) {
-        let Some((tile, _)) = self.sources.get_mut(source).and_then(|own| own.tiles.first_mut())
-        else {
+        let Collected { sources, names, .. } = self;
+        let Some((tile, _)) = sources.get_mut(source).and_then(|own| own.tiles.first_mut()) else {
             return;
         };
+        for (series, sums) in &counted.values {
+            let number = u16::try_from(source).ok();
+            if let Some(number) = number.and_then(|source| names.add_series(source, *series)) {
+                add_values(&mut tile.values, &[(number, *sums)]);
+            }
+        }
         add_counts(&mut tile.counts, &counted.counts);
         if let Some(Times { first, last, .. }) = counted.times {
             add_times(&mut tile.times, (first, last));
@@ -355,6 +371,9 @@ impl Collected {
             *first = own.instructions;
             if let Some((above, _)) = own.tiles.get_mut(level + 1) {
                 add_counts(&mut above.counts, &ended.counts);
+                add_values(&mut above.values, &ended.values);
+                above.cycles.0 = above.cycles.0.saturating_add(ended.cycles.0);
+                above.cycles.1 = above.cycles.1.saturating_add(ended.cycles.1);
                 if let Some(times) = ended.times {
                     add_times(&mut above.times, times);
                 }
@@ -417,6 +436,20 @@ impl Collected {
 fn add_counts(sums: &mut Counts, counts: &Counts) {
     for (sum, count) in sums.iter_mut().zip(counts) {
         *sum = sum.saturating_add(*count);
+    }
+}
+
+/// Adds values.
+fn add_values(values: &mut Vec<(u32, ValueSums)>, more: &[(u32, ValueSums)]) {
+    for (series, sums) in more {
+        match values.binary_search_by_key(series, |own| own.0) {
+            Ok(n) => {
+                if let Some((_, own)) = values.get_mut(n) {
+                    own.join(sums);
+                }
+            }
+            Err(n) => values.insert(n, (*series, *sums)),
+        }
     }
 }
 
@@ -504,17 +537,13 @@ impl Visitor for Collected {
             shares.add(frame.depth, function, in_tile);
         }
         let in_granule = thread.instructions.saturating_sub(frame.of_thread.max(thread.at_granule));
-        if let Some(sums) = own.sums.of(function) {
-            sums.own = sums.own.saturating_add(frame.own.saturating_sub(summed));
-            let total = if outermost { in_granule } else { 0 };
-            sums.total = sums.total.saturating_add(total);
-        }
-        if is_whole(entry, ending, uncertain) {
-            own.sums.end(function, total, at);
-        }
+        let outer = if outermost { in_granule } else { 0 };
+        let whole = is_whole(entry, ending, uncertain).then_some((total, at));
+        own.sums.end(function, frame.own.saturating_sub(summed), outer, whole);
         let wanted = match wanted {
             Wanted::Long => at - frame.at >= 1 << log2 || now.saturating_sub(tile) > 1,
             Wanted::None => false,
+            Wanted::Handlers => matches!(entry, Entry::Exception(_)),
             Wanted::Since { offset, most } => at >= offset && own.frames.len() < most,
         };
         if wanted {
@@ -561,8 +590,27 @@ impl Visitor for Collected {
     }
 
     fn time(&mut self, position: &Position, time: Time) {
-        if let (Time::Timestamp(time), Some(own)) = (time, self.sources.get_mut(position.source)) {
-            own.time = Some(time);
+        let Some(own) = self.sources.get_mut(position.source) else { return };
+        match (time, own.counted) {
+            (Time::Timestamp(time), _) => {
+                own.time = Some(time);
+                return;
+            }
+            (Time::Cycles(cycles), Some(before)) => {
+                if let Some((tile, _)) = own.tiles.first_mut() {
+                    let instructions = position.instructions.saturating_sub(before);
+                    tile.cycles.0 = tile.cycles.0.saturating_add(cycles);
+                    tile.cycles.1 = tile.cycles.1.saturating_add(instructions);
+                }
+            }
+            (Time::Cycles(_) | Time::CyclesLost, _) => {}
+        }
+        own.counted = Some(position.instructions);
+    }
+
+    fn lost(&mut self, position: &Position) {
+        if let Some(own) = self.sources.get_mut(position.source) {
+            own.counted = None;
         }
     }
 }
@@ -597,6 +645,7 @@ impl Collected {
         }
     }
 
+    /// For each source: the number of granules, their length in bytes; and then the granules.
     pub(super) fn put_sums(&mut self, out: &mut Vec<u8>) {
         for own in &mut self.sources {
             put(out, own.granules.len() as u64);
@@ -605,7 +654,18 @@ impl Collected {
             own.granules.iter().for_each(|granule| granule.put(&mut before, &mut bytes));
             put(out, bytes.len() as u64);
             out.append(&mut bytes);
-            own.granules.clear();
+        }
+    }
+
+    /// For each source: the sums of the granules together, and how long calls take.
+    pub(super) fn put_functions(&mut self, out: &mut Vec<u8>) {
+        for own in &mut self.sources {
+            let mut functions = BTreeMap::<u32, FunctionSums>::new();
+            for (function, sums) in own.granules.drain(..).flat_map(|granule| granule.functions) {
+                functions.entry(function).or_default().add(&sums);
+            }
+            let functions: Vec<_> = functions.into_iter().collect();
+            put_sums(&functions, out);
             put_lengths(&own.sums.take_lengths(), out);
         }
     }

@@ -1,9 +1,9 @@
-//! Sums by function.
+//! Sums by function, as bytes.
 
 use crate::bytes::{Reader, put, unzigzag, zigzag};
 
 /// The number of tiles of level 0 in a granule.
-pub const GRANULE_TILES: u64 = 64;
+pub const GRANULE_TILES: u64 = 128;
 
 /// The number of [classes](length_class) of lengths of calls.
 pub const LENGTHS: usize = 65;
@@ -14,7 +14,8 @@ pub const fn length_class(instructions: u64) -> usize {
     (u64::BITS - instructions.leading_zeros()) as usize
 }
 
-/// What one source executed in 64 tiles, whose first has a number that is a multiple of 64.
+/// What one source executed in [`GRANULE_TILES`] tiles, whose first has a number that is a multiple
+/// of these.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Granule {
     /// Its offset divided by its length.
@@ -86,48 +87,97 @@ impl Granule {
     pub(crate) fn put(&self, before: &mut u64, out: &mut Vec<u8>) {
         put(out, self.number.wrapping_sub(*before));
         *before = self.number.wrapping_add(1);
-        put(out, self.functions.len() as u64);
-        let (mut function, mut at) = (0u32, 0u64);
-        for (number, sums) in &self.functions {
-            put(out, number.wrapping_sub(function).into());
-            function = *number;
-            put(out, sums.calls);
-            put(out, sums.own);
-            put(out, sums.total.wrapping_sub(sums.own));
-            put(out, sums.ended);
-            if sums.ended > 0 {
-                put(out, zigzag(sums.sum.wrapping_sub(sums.total)));
-                put(out, sums.least);
-                put(out, sums.most.wrapping_sub(sums.least));
-                put(out, zigzag(sums.most_at.wrapping_sub(at)));
-                at = sums.most_at;
-            }
-        }
+        put_sums(&self.functions, out);
     }
 
     /// Reads a granule.
     pub(crate) fn read(before: &mut u64, from: &mut Reader<'_>) -> Option<Granule> {
         let number = before.checked_add(from.number()?)?;
         *before = number.checked_add(1)?;
-        let mut granule = Granule { number, functions: Vec::new() };
-        let (mut function, mut at) = (0u32, 0u64);
-        for _ in 0..from.count()? {
-            function = function.checked_add(u32::try_from(from.number()?).ok()?)?;
-            let (calls, own) = (from.number()?, from.number()?);
-            let total = own.checked_add(from.number()?)?;
-            let mut sums =
-                FunctionSums { calls, own, total, ended: from.number()?, ..Default::default() };
-            if sums.ended > 0 {
-                sums.sum = total.wrapping_add(unzigzag(from.number()?));
-                sums.least = from.number()?;
-                sums.most = sums.least.checked_add(from.number()?)?;
-                at = at.wrapping_add(unzigzag(from.number()?));
-                sums.most_at = at;
-            }
-            granule.functions.push((function, sums));
-        }
-        Some(granule)
+        Some(Granule { number, functions: read_sums(from)? })
     }
+}
+
+/// Its total is not its own instructions.
+const CALLS: u64 = 1;
+/// Not as many whole calls end as begin.
+const OPEN: u64 = 2;
+/// The instructions of whole calls are not the total.
+const OTHER: u64 = 4;
+/// The number of these bits.
+const FLAGS: u32 = 3;
+
+/// Appends sums, in order of the functions.
+pub(crate) fn put_sums(functions: &[(u32, FunctionSums)], out: &mut Vec<u8>) {
+    put(out, functions.len() as u64);
+    let (mut next, mut at) = (0u64, 0u64);
+    for (number, sums) in functions {
+        let number = u64::from(*number);
+        let ended = sums.ended > 0;
+        let flags = if sums.total != sums.own { CALLS } else { 0 }
+            | if sums.ended != sums.calls { OPEN } else { 0 }
+            | if ended && sums.sum != sums.total { OTHER } else { 0 };
+        put(out, number.wrapping_sub(next) << FLAGS | flags);
+        next = number + 1;
+        put(out, sums.calls);
+        put(out, sums.own);
+        if flags & CALLS != 0 {
+            put(out, sums.total.wrapping_sub(sums.own));
+        }
+        if flags & OPEN != 0 {
+            put(out, sums.ended);
+        }
+        if flags & OTHER != 0 {
+            put(out, zigzag(sums.sum.wrapping_sub(sums.total)));
+        }
+        // One call is both the shortest and the longest.
+        if sums.ended > 1 {
+            put(out, sums.least);
+            put(out, sums.most.wrapping_sub(sums.least));
+        }
+        if ended {
+            put(out, zigzag(sums.most_at.wrapping_sub(at)));
+            at = sums.most_at;
+        }
+    }
+}
+
+/// Reads sums.
+pub(crate) fn read_sums(from: &mut Reader<'_>) -> Option<Vec<(u32, FunctionSums)>> {
+    let count = from.count()?;
+    let mut functions = Vec::with_capacity(count);
+    let (mut next, mut at) = (0u64, 0u64);
+    for _ in 0..count {
+        let word = from.number()?;
+        let number = u32::try_from(next.checked_add(word >> FLAGS)?).ok()?;
+        next = u64::from(number) + 1;
+        let (calls, own) = (from.number()?, from.number()?);
+        let mut sums = FunctionSums { calls, own, total: own, ended: calls, ..Default::default() };
+        if word & CALLS != 0 {
+            sums.total = own.checked_add(from.number()?)?;
+        }
+        if word & OPEN != 0 {
+            sums.ended = from.number()?;
+        }
+        if sums.ended > 0 {
+            sums.sum = sums.total;
+        }
+        if word & OTHER != 0 {
+            sums.sum = sums.total.wrapping_add(unzigzag(from.number()?));
+        }
+        if sums.ended > 1 {
+            sums.least = from.number()?;
+            sums.most = sums.least.checked_add(from.number()?)?;
+        } else {
+            (sums.least, sums.most) = (sums.sum, sums.sum);
+        }
+        if sums.ended > 0 {
+            at = at.wrapping_add(unzigzag(from.number()?));
+            sums.most_at = at;
+        }
+        functions.push((number, sums));
+    }
+    Some(functions)
 }
 
 /// Appends how long calls take.
@@ -166,8 +216,13 @@ mod tests {
         sums.end(400, 17);
         sums.end(1, 19);
         let more = FunctionSums { total: u64::MAX, own: u64::MAX, ..sums };
+        let mut once = FunctionSums { calls: 1, own: 3, total: 9, ..FunctionSums::default() };
+        once.end(9, 21);
         let granules = [
-            Granule { number: 4, functions: vec![(0, sums), (9, none), (u32::MAX, more)] },
+            Granule {
+                number: 4,
+                functions: vec![(0, sums), (8, once), (9, none), (u32::MAX, more)],
+            },
             Granule { number: 5, functions: Vec::new() },
             Granule { number: 1 << 40, functions: vec![(1, FunctionSums::default())] },
         ];

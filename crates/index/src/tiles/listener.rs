@@ -6,6 +6,7 @@ use tracewright_base::{Batch, Element, Part as Executed};
 use tracewright_decode::{Fork, Listener, Wants};
 
 use super::tile::{COUNTS, Counts};
+use super::values::{Series, Values};
 use crate::key::{Key, Kind};
 use crate::segment::Times;
 
@@ -14,17 +15,18 @@ use crate::segment::Times;
 pub(crate) struct Piece {
     /// The offset at which it ends.
     pub(crate) end: u64,
-    /// Its transfers.
-    pub(crate) part: Part,
+    /// The number of transfers of the segment before its end.
+    pub(crate) transfers: usize,
     /// By source: what else there is.
     pub(crate) counted: Vec<Counted>,
 }
 
 /// What one source has beside ranges.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counted {
     pub(crate) counts: Counts,
     pub(crate) times: Option<Times>,
+    pub(crate) values: Values,
 }
 
 /// The pieces of one segment.
@@ -33,6 +35,8 @@ pub(crate) struct SegmentPieces {
     /// By source: the [fingerprint](SourceState::fingerprint) of its state at the beginning.
     pub(crate) prints: Vec<u32>,
     pub(crate) pieces: Vec<Piece>,
+    /// Its transfers.
+    pub(crate) part: Part,
 }
 
 /// Collects pieces.
@@ -85,21 +89,21 @@ impl Pieces {
     /// A segment begins here. What was collected is dropped.
     pub(crate) fn begin(&mut self) {
         drop(self.transfers.take());
-        self.counted.fill(Counted::default());
-        self.segment = SegmentPieces { prints: prints(&self.state()), pieces: Vec::new() };
+        self.counted.iter_mut().for_each(|own| *own = Counted::default());
+        self.segment = SegmentPieces { prints: prints(&self.state()), ..SegmentPieces::default() };
     }
 
     /// A piece ends at offset `end`.
     pub(crate) fn cut(&mut self, end: u64) {
-        let counted = self.counted.clone();
-        self.counted.fill(Counted::default());
-        self.segment.pieces.push(Piece { end, part: self.transfers.take(), counted });
+        let counted = self.counted.iter_mut().map(std::mem::take).collect();
+        let transfers = self.transfers.mark();
+        self.segment.pieces.push(Piece { end, transfers, counted });
     }
 
     /// The segment ends, and the next one begins.
     pub(crate) fn take(&mut self) -> SegmentPieces {
-        let next = SegmentPieces { prints: prints(&self.state()), pieces: Vec::new() };
-        std::mem::replace(&mut self.segment, next)
+        let next = SegmentPieces { prints: prints(&self.state()), ..SegmentPieces::default() };
+        SegmentPieces { part: self.transfers.take(), ..std::mem::replace(&mut self.segment, next) }
     }
 }
 
@@ -132,6 +136,9 @@ impl Counted {
                 Some(times) => times.add(time),
                 times => *times = Some(Times::of(time)),
             }
+        }
+        if let Some((series, value, bits)) = Series::of(element) {
+            self.values.entry(series).or_default().add(value, bits);
         }
         Key::each(element, |key| {
             if let Some(count) = counter(key.kind).and_then(|n| self.counts.get_mut(n)) {

@@ -7,8 +7,9 @@
 //! | `builder.rs`, `collected.rs`, `sums.rs`, `shares.rs` | makes what is stored, in order |
 //! | `tile.rs` | [`Tile`]: what ran in a part of the buffer |
 //! | `frame.rs` | [`ViewFrame`]: a frame that lasts longer than a tile |
-//! | `granule.rs` | [`Granule`]: sums by function of 64 tiles, and how long calls take |
-//! | `names.rs` | [`Names`]: the functions and threads that the others number |
+//! | `granule.rs` | [`Granule`]: sums by function of some tiles, and how long calls take |
+//! | `values.rs` | [`ValueSums`]: values of watched data and of software |
+//! | `names.rs` | [`Names`]: the functions, threads and series that the others number |
 //! | `stacks.rs` | the call stacks at the beginning of a segment |
 //!
 //! A *tile* of level 0 has [`ViewShape::tile`] bytes of the buffer, and begins at a multiple of
@@ -26,12 +27,14 @@ mod shares;
 mod stacks;
 mod sums;
 pub(crate) mod tile;
+mod values;
 
 pub use frame::ViewFrame;
 pub use granule::{CallLengths, FunctionSums, GRANULE_TILES, Granule, LENGTHS, length_class};
 pub use names::{Names, ViewThread};
 pub use stacks::{OpenFrame, OpenThread, SavedView};
 pub use tile::{COUNTS, Counts, MOST_ROWS, Tile, TilePart, TileRow};
+pub use values::{MOST_SERIES, Series, ValueSums};
 
 /// How a buffer is divided into tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,12 @@
-//! The functions and threads that tiles, frames and sums number.
+//! The functions, threads and series that tiles, frames and sums number.
 
 use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
 
 use tracewright_analysis::stacks::FunctionId;
 
+use super::shares::Spread;
+use super::values::{MOST_SERIES, Series, put_series, read_series};
 use crate::bytes::{Reader, put, put_option};
 
 /// A thread of the call stacks.
@@ -15,16 +18,22 @@ pub struct ViewThread {
     pub id: Option<u64>,
 }
 
-/// The functions that were executed, in order of their first frames, and the threads.
+/// The functions that were executed, in order of their first frames, the threads, and the series
+/// of values.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     functions: Vec<FunctionId>,
-    numbers: HashMap<FunctionId, u32>,
+    /// By address, and of the others: their numbers here.
+    addresses: HashMap<u64, u32, BuildHasherDefault<Spread>>,
+    others: HashMap<FunctionId, u32>,
     /// By number of a known function below `DIRECT`: its number here plus 1, or 0.
     known: Vec<u32>,
     threads: Vec<Option<ViewThread>>,
-    /// The functions that were written, and the threads that were changed since.
+    /// The series of values, each with its source.
+    series: Vec<(u16, Series)>,
+    /// The functions and series that were written, and the threads that were changed since.
     written: usize,
+    written_series: usize,
     changed: Vec<u32>,
 }
 
@@ -39,11 +48,31 @@ impl Names {
         &self.threads
     }
 
+    /// The series of values, each with its source, in order of their numbers here: the first
+    /// [`MOST_SERIES`] of each source.
+    pub fn series(&self) -> &[(u16, Series)] {
+        &self.series
+    }
+
+    /// The number of a series, which gets one where it has none and there is room.
+    pub(crate) fn add_series(&mut self, source: u16, series: Series) -> Option<u32> {
+        let known = self.series.iter().position(|own| *own == (source, series));
+        if known.is_none() {
+            let of_source = self.series.iter().filter(|own| own.0 == source).count();
+            if of_source >= MOST_SERIES {
+                return None;
+            }
+            self.series.push((source, series));
+        }
+        u32::try_from(known.unwrap_or(self.series.len() - 1)).ok()
+    }
+
     /// The number of a function that was executed.
     pub fn number(&self, function: FunctionId) -> Option<u32> {
         match function {
             FunctionId::Known(n) if n < DIRECT => self.known.get(n as usize)?.checked_sub(1),
-            _ => self.numbers.get(&function).copied(),
+            FunctionId::At(address) => self.addresses.get(&address).copied(),
+            _ => self.others.get(&function).copied(),
         }
     }
 
@@ -77,8 +106,11 @@ impl Names {
                     *own = number + 1;
                 }
             }
+            FunctionId::At(address) => {
+                self.addresses.insert(address, number);
+            }
             _ => {
-                self.numbers.insert(function, number);
+                self.others.insert(function, number);
             }
         }
         number
@@ -111,6 +143,13 @@ impl Names {
             put(out, thread.source.into());
             put_option(out, thread.id);
         }
+        let new = self.series.get(self.written_series..).unwrap_or_default();
+        put(out, new.len() as u64);
+        for (source, series) in new {
+            put(out, (*source).into());
+            put_series(*series, out);
+        }
+        self.written_series = self.series.len();
     }
 
     /// Reads what a batch adds.
@@ -130,8 +169,13 @@ impl Names {
             let source = u16::try_from(from.number()?).ok()?;
             self.thread(number, ViewThread { source, id: from.option()? });
         }
+        for _ in 0..from.count()? {
+            let source = u16::try_from(from.number()?).ok()?;
+            self.series.push((source, read_series(from)?));
+        }
         self.changed.clear();
         self.written = self.functions.len();
+        self.written_series = self.series.len();
         from.0.is_empty().then_some(())
     }
 }
@@ -191,13 +235,24 @@ mod tests {
         names.thread(0, ViewThread { source: 0, id: Some(4) });
         names.thread(1, ViewThread { source: 1, id: None });
         names.add(FunctionId::At(3));
+        assert_eq!(names.add_series(1, Series::Write(3)), Some(0));
         names.put_new(&mut second);
         let mut read = Names::default();
-        for bytes in [first, second] {
+        let mut third = Vec::new();
+        for (source, number) in [(1, Some(0)), (0, Some(1))] {
+            assert_eq!(names.add_series(source, Series::Write(3)), number);
+        }
+        names.put_new(&mut third);
+        for bytes in [first, second, third] {
             assert_eq!(read.read(&mut Reader(&bytes)), Some(()));
         }
         assert_eq!(read.functions(), names.functions());
         assert_eq!(read.threads(), names.threads());
+        assert_eq!(read.series(), [(1, Series::Write(3)), (0, Series::Write(3))]);
+        for key in 0..2 * MOST_SERIES as u64 {
+            let number = names.add_series(5, Series::Write(key));
+            assert_eq!(number.is_some(), key < MOST_SERIES as u64);
+        }
         assert_eq!(read.number(FunctionId::At(3)), Some(5));
         assert_eq!(read.threads_of(1).collect::<Vec<_>>(), [1]);
     }

@@ -1,7 +1,6 @@
 //! Which functions ran at each depth, and how much.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::Hasher;
 
 use super::tile::{MOST_ROWS, TilePart, TileRow};
 
@@ -14,8 +13,69 @@ pub(crate) struct Shares {
     pub(crate) instructions: u64,
     pub(crate) begun: u64,
     pub(crate) least: Option<i32>,
-    /// Instructions by depth and function.
-    rows: HashMap<u64, u64, BuildHasherDefault<Spread>>,
+    rows: Rows,
+}
+
+/// Instructions by depth and function, in a table with linear probing. A tile has few of them.
+#[derive(Clone, Debug, Default)]
+struct Rows {
+    /// Keys and instructions. Empty, or a power of two of which at most half is in use.
+    slots: Vec<(u64, u64)>,
+    used: usize,
+}
+
+/// No depth and function: no frame has this function.
+const FREE: u64 = u64::MAX;
+
+/// The least number of slots.
+const SLOTS: usize = 16;
+
+impl Rows {
+    #[inline]
+    fn add(&mut self, key: u64, instructions: u64) {
+        if 2 * (self.used + 1) > self.slots.len() {
+            self.grow();
+        }
+        let mask = self.slots.len().wrapping_sub(1);
+        let mut at = (key.wrapping_mul(FACTOR) >> 32) as usize & mask;
+        while let Some(slot) = self.slots.get_mut(at) {
+            if slot.0 == key {
+                slot.1 = slot.1.saturating_add(instructions);
+                return;
+            }
+            if slot.0 == FREE {
+                *slot = (key, instructions);
+                self.used += 1;
+                return;
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let len = (2 * self.slots.len()).max(SLOTS);
+        let slots = std::mem::replace(&mut self.slots, vec![(FREE, 0); len]);
+        self.used = 0;
+        for (key, instructions) in slots.into_iter().filter(|slot| slot.0 != FREE) {
+            self.add(key, instructions);
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &(u64, u64)> {
+        let used = if self.used > 0 { self.slots.as_slice() } else { &[] };
+        used.iter().filter(|slot| slot.0 != FREE)
+    }
+
+    fn clear(&mut self) {
+        // A table that was large once is not searched each time.
+        if self.slots.len() > 16 * SLOTS.max(self.used) {
+            self.slots = Vec::new();
+        } else if self.used > 0 {
+            self.slots.fill((FREE, 0));
+        }
+        self.used = 0;
+    }
 }
 
 /// Spreads a number over its bits.
@@ -32,10 +92,13 @@ impl Hasher for Spread {
     }
 
     fn write_u64(&mut self, value: u64) {
-        let product = (self.0 ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let product = (self.0 ^ value).wrapping_mul(FACTOR);
         self.0 = product ^ product >> 32;
     }
 }
+
+/// 2^64 divided by the golden ratio.
+const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A depth and a function in one number.
 const fn key(depth: i32, function: u32) -> u64 {
@@ -46,8 +109,7 @@ impl Shares {
     /// A frame of `function` at this depth was open while `instructions` were executed.
     #[inline]
     pub(crate) fn add(&mut self, depth: i32, function: u32, instructions: u64) {
-        let sum = self.rows.entry(key(depth, function)).or_default();
-        *sum = sum.saturating_add(instructions);
+        self.rows.add(key(depth, function), instructions);
     }
 
     /// The frame on top of the stack has this depth.
@@ -63,9 +125,8 @@ impl Shares {
         if let Some(depth) = later.least {
             self.top(depth);
         }
-        for (key, instructions) in &later.rows {
-            let sum = self.rows.entry(*key).or_default();
-            *sum = sum.saturating_add(*instructions);
+        for (key, instructions) in later.rows.iter() {
+            self.rows.add(*key, *instructions);
         }
     }
 
@@ -84,7 +145,7 @@ impl Shares {
     pub(crate) fn part(&self, thread: u32) -> TilePart {
         let least_depth = self.least.unwrap_or(0);
         let mut best = [(0u64, u32::MAX, 0u64); MOST_ROWS];
-        for (key, instructions) in &self.rows {
+        for (key, instructions) in self.rows.iter() {
             let (depth, function) = ((key >> 32) as u32 as i32, *key as u32);
             let row = i64::from(depth) - i64::from(least_depth);
             let Some(row) = usize::try_from(row).ok().and_then(|row| best.get_mut(row)) else {
@@ -119,6 +180,27 @@ pub(crate) fn share(part: u64, whole: u64) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Also where the table grows, and where it is used again.
+    #[test]
+    fn rows_are_sums() {
+        let mut rows = Rows::default();
+        let mut random = tracewright_testing::Random::new(5);
+        for round in 0..200 {
+            let mut want = std::collections::BTreeMap::<u64, u64>::new();
+            for _ in 0..random.below(if round % 20 == 0 { 3000 } else { 40 }) {
+                let key = key(random.below(6) as i32 - 2, random.below(900) as u32);
+                let instructions = random.below(9);
+                rows.add(key, instructions);
+                *want.entry(key).or_default() += instructions;
+            }
+            let mut found: Vec<(u64, u64)> = rows.iter().copied().collect();
+            found.sort_unstable();
+            assert!(found.into_iter().eq(want), "round {round}");
+            rows.clear();
+            assert_eq!(rows.iter().count(), 0);
+        }
+    }
 
     #[test]
     fn a_row_has_the_function_with_the_most_instructions() {

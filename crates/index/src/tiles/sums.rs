@@ -21,18 +21,21 @@ impl Sums {
             self.functions.resize(n + 1, FunctionSums::default());
         }
         let own = self.functions.get_mut(n)?;
-        if *own == FunctionSums::default() {
+        if own.calls | own.own | own.total | own.ended == 0 {
             self.touched.push(function);
         }
         Some(own)
     }
 
-    /// A whole call ends at offset `at`.
+    /// A frame ends: its instructions that are not in the sums, own ones and all. `whole`: it is a
+    /// whole call of this number of instructions, which ends at this offset.
     #[inline]
-    pub(crate) fn end(&mut self, function: u32, instructions: u64, at: u64) {
-        if let Some(own) = self.of(function) {
-            own.end(instructions, at);
-        }
+    pub(crate) fn end(&mut self, function: u32, own: u64, total: u64, whole: Option<(u64, u64)>) {
+        let Some(sums) = self.of(function) else { return };
+        sums.own = sums.own.saturating_add(own);
+        sums.total = sums.total.saturating_add(total);
+        let Some((instructions, at)) = whole else { return };
+        sums.end(instructions, at);
         let n = function as usize;
         if self.lengths.len() <= n {
             self.lengths.resize(n + 1, None);

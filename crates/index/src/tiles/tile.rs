@@ -1,5 +1,6 @@
 //! A tile as bytes.
 
+use super::values::{ValueSums, put_values, read_values};
 use crate::bytes::{Reader, put, unzigzag, zigzag};
 
 /// What is counted in a tile, in this order: exceptions, gaps, software writes, data accesses,
@@ -22,8 +23,13 @@ pub struct Tile {
     pub times: Option<(u64, u64)>,
     /// How often other elements occur.
     pub counts: Counts,
+    /// Processor cycles between counts that follow each other without lost trace, and the
+    /// instructions between these, where the later one is in the tile.
+    pub cycles: (u64, u64),
     /// What each thread executed, in order of the threads.
     pub parts: Vec<TilePart>,
+    /// The values of the series that have some, by their number in [`Names`](super::Names).
+    pub values: Vec<(u32, ValueSums)>,
 }
 
 /// What a thread executed in a tile.
@@ -62,7 +68,8 @@ impl Tile {
 
     /// Whether nothing happened.
     pub(crate) fn is_empty(&self) -> bool {
-        self.parts.is_empty() && self.times.is_none() && self.counts == Counts::default()
+        let nothing = self.parts.is_empty() && self.values.is_empty() && self.cycles == (0, 0);
+        nothing && self.times.is_none() && self.counts == Counts::default()
     }
 }
 
@@ -77,21 +84,35 @@ pub(crate) struct Before {
 impl Before {
     /// Appends `tile`.
     pub(crate) fn put(&mut self, tile: &Tile, out: &mut Vec<u8>) {
-        put(out, tile.number.wrapping_sub(self.number));
-        put(out, zigzag(tile.before.wrapping_sub(self.instructions)));
         let used = tile.counts.iter().enumerate().filter(|(_, count)| **count > 0);
         let mut flags: u8 = used.clone().fold(0, |flags, (n, _)| flags | 1 << n);
         flags |= if tile.times.is_some() { 1 << COUNTS } else { 0 };
-        out.push(flags);
+        let elsewhere = tile.before != self.instructions;
+        let more = [flags != 0, elsewhere, tile.cycles != (0, 0), !tile.values.is_empty()];
+        let more = more.iter().rev().fold(0, |bits, more| bits << 1 | u64::from(*more));
+        put(out, tile.number.wrapping_sub(self.number) << 4 | more);
+        if elsewhere {
+            put(out, zigzag(tile.before.wrapping_sub(self.instructions)));
+        }
+        if flags != 0 {
+            out.push(flags);
+        }
         used.for_each(|(_, count)| put(out, *count));
         if let Some((first, last)) = tile.times {
             put(out, zigzag(first.wrapping_sub(self.time)));
             put(out, zigzag(last.wrapping_sub(first)));
             self.time = last;
         }
+        if tile.cycles != (0, 0) {
+            put(out, tile.cycles.0);
+            put(out, tile.cycles.1);
+        }
         put(out, tile.parts.len() as u64);
         for part in &tile.parts {
             part.put(out);
+        }
+        if !tile.values.is_empty() {
+            put_values(&tile.values, out);
         }
         self.number = tile.number.wrapping_add(1);
         self.instructions = tile.before.wrapping_add(tile.instructions());
@@ -99,10 +120,13 @@ impl Before {
 
     /// Reads a tile.
     pub(crate) fn read(&mut self, from: &mut Reader<'_>) -> Option<Tile> {
-        let number = self.number.checked_add(from.number()?)?;
-        let before = self.instructions.wrapping_add(unzigzag(from.number()?));
-        let mut tile = Tile { number, before, ..Tile::default() };
-        let flags = from.u8()?;
+        let word = from.number()?;
+        let number = self.number.checked_add(word >> 4)?;
+        let mut tile = Tile { number, before: self.instructions, ..Tile::default() };
+        if word & 2 != 0 {
+            tile.before = self.instructions.wrapping_add(unzigzag(from.number()?));
+        }
+        let flags = if word & 1 != 0 { from.u8()? } else { 0 };
         for (n, count) in tile.counts.iter_mut().enumerate() {
             if flags >> n & 1 != 0 {
                 *count = from.number()?;
@@ -113,8 +137,14 @@ impl Before {
             let last = first.wrapping_add(unzigzag(from.number()?));
             (tile.times, self.time) = (Some((first, last)), last);
         }
+        if word & 4 != 0 {
+            tile.cycles = (from.number()?, from.number()?);
+        }
         for _ in 0..from.count()? {
             tile.parts.push(TilePart::read(from)?);
+        }
+        if word & 8 != 0 {
+            tile.values = read_values(from)?;
         }
         self.number = number.checked_add(1)?;
         self.instructions = tile.before.wrapping_add(tile.instructions());
@@ -130,10 +160,12 @@ impl TilePart {
         put(out, zigzag(i64::from(self.least_depth) as u64));
         put(out, self.rows.len() as u64);
         for row in &self.rows {
-            // Most rows have one function.
-            let one = row.weight == row.all;
-            put(out, u64::from(row.function) << 1 | u64::from(!one));
-            out.push(row.all);
+            // Most rows have one function, and many take all of the time.
+            let (one, whole) = (row.weight == row.all, row.all == u8::MAX);
+            put(out, u64::from(row.function) << 2 | u64::from(!whole) << 1 | u64::from(!one));
+            if !whole {
+                out.push(row.all);
+            }
             if !one {
                 out.push(row.weight);
             }
@@ -150,8 +182,8 @@ impl TilePart {
         };
         for _ in 0..from.count()? {
             let word = from.number()?;
-            let function = u32::try_from(word >> 1).ok()?;
-            let all = from.u8()?;
+            let function = u32::try_from(word >> 2).ok()?;
+            let all = if word & 2 == 0 { u8::MAX } else { from.u8()? };
             let weight = if word & 1 == 0 { all } else { from.u8()? };
             part.rows.push(TileRow { function, weight, all });
         }
@@ -171,7 +203,7 @@ mod tests {
             instructions: 1 << 40,
             begun: 7,
             least_depth,
-            rows: vec![row(3, 255, 255), row(u32::MAX, 3, 200)],
+            rows: vec![row(3, 255, 255), row(4, 7, 255), row(u32::MAX, 3, 200), row(5, 9, 9)],
         };
         let tiles = [
             Tile { number: 5, before: 9, times: Some((10, 4)), ..Tile::default() },
@@ -179,7 +211,9 @@ mod tests {
                 number: 7,
                 before: 3,
                 counts: [0, 1, 2, 0, u64::MAX, 3, 4],
+                cycles: (9, 0),
                 parts: vec![part(0, -3), part(9, i32::MAX)],
+                values: vec![(3, ValueSums { count: 1, least: 4, most: 4, sum: 4, text: 0 })],
                 ..Tile::default()
             },
             Tile { number: 1 << 50, times: Some((u64::MAX, 0)), ..Tile::default() },

@@ -10,9 +10,9 @@ mod player;
 mod read;
 
 pub use crate::tiles::{
-    COUNTS, CallLengths, Counts, FunctionSums, GRANULE_TILES, Granule, LENGTHS, MOST_ROWS, Names,
-    OpenFrame, OpenThread, SavedView, Tile, TilePart, TileRow, ViewFrame, ViewShape, ViewThread,
-    length_class,
+    COUNTS, CallLengths, Counts, FunctionSums, GRANULE_TILES, Granule, LENGTHS, MOST_ROWS,
+    MOST_SERIES, Names, OpenFrame, OpenThread, SavedView, Series, Tile, TilePart, TileRow,
+    ValueSums, ViewFrame, ViewShape, ViewThread, length_class,
 };
-pub use player::{Detail, Passed, Player, StackAt};
+pub use player::{Detail, FunctionsOf, Passed, Player, StackAt};
 pub use read::{Sums, View};

@@ -8,8 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tracewright_analysis::stacks::{FunctionId, SavedFrame, Stacks};
 use tracewright_analysis::{Code, SourceState, Transfers};
-use tracewright_base::Element;
+use tracewright_base::{Batch, Element, Part};
 use tracewright_capture::Buffer;
+use tracewright_decode::listener::each_element;
 use tracewright_decode::{Checkpoint, Fork, Listener, Plan, Session};
 
 use super::read::{Sums, View};
@@ -24,6 +25,9 @@ use crate::writer::Subject;
 
 /// Bytes that are decoded at a time: those of a window, so that elements have the same numbers.
 const STEP: u64 = 1 << 12;
+
+/// Bytes that are decoded at a time where elements have no number.
+const LONG_STEP: u64 = 1 << 14;
 
 /// Bytes after a part in which elements of packets inside it may be emitted.
 const LATE: u64 = STEP;
@@ -77,6 +81,9 @@ pub struct Passed {
     pub element: Element,
 }
 
+/// The sums of functions, in order of their numbers.
+pub type FunctionsOf = Vec<(u32, FunctionSums)>;
+
 /// The frames of a part of a buffer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Detail {
@@ -100,35 +107,78 @@ struct Numbered<'p> {
     each: &'p mut dyn FnMut(&Passed),
 }
 
-impl Listener for Numbered<'_> {
-    fn element(&mut self, source: usize, at: u64, element: Element) {
-        let number = self.next;
-        self.next = number.saturating_add(1);
-        if number >= self.end {
-            return;
-        }
-        self.transfers.element(source, at, element);
-        if let Element::Range(range) = element {
-            if number >= self.ranges {
-                let own = self.of_sources.get(source).copied().unwrap_or(0);
-                let time = self.times.get(source).copied().flatten();
-                let instructions = (self.instructions, own);
-                (self.each)(&Passed { source, at, number, instructions, time, element });
-            }
-            let instructions = u64::from(range.instructions);
-            self.instructions = self.instructions.saturating_add(instructions);
-            if let Some(own) = self.of_sources.get_mut(source) {
-                *own = own.saturating_add(instructions);
-            }
-            return;
-        }
+impl Numbered<'_> {
+    /// An element that is no range.
+    fn other(&mut self, source: usize, at: u64, element: Element) {
         if let (Some(time), Some(own)) = (element.ticks(), self.times.get_mut(source)) {
             *own = Some(time);
         }
+        self.pass(source, at, element);
+    }
+
+    fn pass(&mut self, source: usize, at: u64, element: Element) {
         let own = self.of_sources.get(source).copied().unwrap_or(0);
         let instructions = (self.instructions, own);
         let time = self.times.get(source).copied().flatten();
+        let number = self.next;
         (self.each)(&Passed { source, at, number, instructions, time, element });
+    }
+
+    /// These instructions were executed.
+    fn executed(&mut self, source: usize, instructions: u64) {
+        self.instructions = self.instructions.saturating_add(instructions);
+        if let Some(own) = self.of_sources.get_mut(source) {
+            *own = own.saturating_add(instructions);
+        }
+    }
+}
+
+impl Listener for Numbered<'_> {
+    fn element(&mut self, source: usize, at: u64, element: Element) {
+        if self.next < self.end {
+            self.transfers.element(source, at, element);
+            if let Element::Range(range) = element {
+                if self.next >= self.ranges {
+                    self.pass(source, at, element);
+                }
+                self.executed(source, range.instructions.into());
+            } else {
+                self.other(source, at, element);
+            }
+        }
+        self.next = self.next.saturating_add(1);
+    }
+
+    fn batch(&mut self, batch: &Batch<'_>) {
+        let count = batch.parts().fold(0u64, |sum, part| sum.saturating_add(elements(&part)));
+        if self.next.saturating_add(count) > self.end.min(self.ranges) {
+            return each_element(self, batch);
+        }
+        self.transfers.batch(batch);
+        for part in batch.parts() {
+            match part {
+                Part::Steps(steps) => self.executed(batch.source, batch.instructions(steps)),
+                Part::Element(at, element @ Element::Range(range)) => {
+                    debug_assert!(self.next < self.ranges, "{at}: {element:?}");
+                    self.executed(batch.source, range.instructions.into());
+                }
+                Part::Element(at, element) => self.other(batch.source, at, element),
+                Part::Turns(turns) => {
+                    let once = turns.ranges.iter().map(|range| u64::from(range.instructions));
+                    self.executed(batch.source, once.sum::<u64>().saturating_mul(turns.times));
+                }
+            }
+            self.next = self.next.saturating_add(elements(&part));
+        }
+    }
+}
+
+/// The number of elements of a part.
+fn elements(part: &Part<'_>) -> u64 {
+    match part {
+        Part::Steps(steps) => steps.len() as u64,
+        Part::Element(..) => 1,
+        Part::Turns(turns) => (turns.ranges.len() as u64).saturating_mul(turns.times),
     }
 }
 
@@ -240,13 +290,47 @@ impl<'a> Player<'a> {
             *numbered = Numbering::of(listener);
             at += bytes.len() as u64;
             stacks.visitor.reach(at);
-            stacks.transfers(self.transfers.take().transfers());
+            self.found(stacks);
         }
         if end > self.buffer.len() && at >= self.buffer.len() && more(numbered) {
             let mut listener = numbered.listener(&mut self.transfers, each);
             self.session.finish(&mut listener);
             *numbered = Numbering::of(listener);
-            stacks.transfers(self.transfers.take().transfers());
+            self.found(stacks);
+        }
+        Ok(at)
+    }
+
+    /// Passes the transfers that were found to `stacks`.
+    fn found(&mut self, stacks: &mut Stacks<Collected>) {
+        self.transfers.take().each(0..usize::MAX, |transfers| stacks.transfers(transfers));
+    }
+
+    /// As [`feed`](Self::feed), of elements that need no number.
+    fn advance(
+        &mut self,
+        (mut at, end): (u64, u64),
+        stacks: &mut Stacks<Collected>,
+    ) -> Result<u64, FindError> {
+        let mut reader = from(self.buffer, at);
+        let mut space = vec![0; LONG_STEP as usize];
+        while at < end {
+            if self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                return Err(FindError::Read(io::ErrorKind::Interrupted.into()));
+            }
+            let most = (end - at).min(LONG_STEP) as usize;
+            let bytes = fill(&mut *reader, space.get_mut(..most).unwrap_or_default())?;
+            if bytes.is_empty() {
+                break;
+            }
+            self.session.feed(bytes, &mut self.transfers);
+            at += bytes.len() as u64;
+            stacks.visitor.reach(at);
+            self.found(stacks);
+        }
+        if end > self.buffer.len() && at >= self.buffer.len() {
+            self.session.finish(&mut self.transfers);
+            self.found(stacks);
         }
         Ok(at)
     }
@@ -333,56 +417,85 @@ impl<'a> Player<'a> {
         Ok(())
     }
 
-    /// The sums of the functions of a source in the bytes `offsets`: what is emitted while these
+    /// As [`elements`](Self::elements), and returns the frames, by source, that exceptions begin and
+    /// that end with these elements or less than two tiles later, in order of their ends. Those
+    /// that end later last longer than a tile: [`View::frames`] has them.
+    ///
+    /// # Errors
+    /// Where the buffer or the index cannot be read.
+    pub fn handlers(
+        &mut self,
+        numbers: Range<u64>,
+        each: &mut dyn FnMut(&Passed),
+    ) -> Result<Vec<Vec<ViewFrame>>, FindError> {
+        let started = self.start(self.view.segment_of(numbers.start))?;
+        let mut stacks = self.restore(&started.saved, Wanted::Handlers)?;
+        let mut numbering = Numbering::new(&started, u64::MAX);
+        let end = numbers.end;
+        let mut inside = |passed: &Passed| {
+            if passed.number < end {
+                each(passed);
+            }
+        };
+        let span = (started.at, u64::MAX);
+        let at = self.feed(span, &mut numbering, &mut inside, &mut stacks, |numbering| {
+            numbering.next < end
+        })?;
+        let tile = self.view.shape().tile(0);
+        let last = (at / tile).saturating_add(3).saturating_mul(tile);
+        if at < self.buffer.len() {
+            let last = if last >= self.buffer.len() { u64::MAX } else { last };
+            self.feed((at, last), &mut numbering, &mut |_| {}, &mut stacks, |_| true)?;
+        }
+        if last >= self.buffer.len() {
+            stacks.finish();
+        }
+        Ok(stacks.visitor.take_frames())
+    }
+
+    /// The sums of the functions of each source in the bytes `offsets`: what is emitted while these
     /// bytes are decoded. Inside, the sums of the view are taken; both edges are decoded.
     ///
     /// # Errors
     /// Where the buffer or the index cannot be read.
-    pub fn sums(
-        &mut self,
-        source: usize,
-        offsets: Range<u64>,
-    ) -> Result<Vec<(u32, FunctionSums)>, FindError> {
-        let Sums { offsets: inner, functions } = self.view.sums(source, offsets.clone())?;
-        let mut all = BTreeMap::<u32, FunctionSums>::new();
-        let mut add = |functions: Vec<(u32, FunctionSums)>| {
-            for (function, sums) in functions {
+    pub fn sums(&mut self, offsets: Range<u64>) -> Result<Vec<FunctionsOf>, FindError> {
+        let view = self.view;
+        let inner = (0..self.sources).map(|source| view.sums(source, offsets.clone()));
+        let inner = inner.collect::<Result<Vec<Sums>, IndexError>>()?;
+        let whole = inner.first().map_or(offsets.start..offsets.start, |own| own.offsets.clone());
+        let edges = match whole.is_empty() {
+            true => [offsets, 0..0],
+            false => [offsets.start..whole.start, whole.end..offsets.end],
+        };
+        let [before, after] = edges.map(|edge| self.edge(edge));
+        let parts = inner.into_iter().zip(before?).zip(after?);
+        let joined = parts.map(|((inner, before), after)| {
+            let mut all = BTreeMap::<u32, FunctionSums>::new();
+            for (function, sums) in before.into_iter().chain(inner.functions).chain(after) {
                 all.entry(function).or_default().add(&sums);
             }
-        };
-        if inner.is_empty() {
-            add(self.edge(source, offsets)?);
-        } else {
-            add(self.edge(source, offsets.start..inner.start)?);
-            add(functions);
-            add(self.edge(source, inner.end..offsets.end)?);
-        }
-        Ok(all.into_iter().collect())
+            all.into_iter().collect()
+        });
+        Ok(joined.collect())
     }
 
     /// The sums of a short part, which is decoded.
-    fn edge(
-        &mut self,
-        source: usize,
-        offsets: Range<u64>,
-    ) -> Result<Vec<(u32, FunctionSums)>, FindError> {
+    fn edge(&mut self, offsets: Range<u64>) -> Result<Vec<FunctionsOf>, FindError> {
         let len = self.buffer.len();
         if offsets.is_empty() || offsets.start >= len {
-            return Ok(Vec::new());
+            return Ok(vec![Vec::new(); self.sources]);
         }
         let index = self.view.buffer();
         let started = self.start(index.with_byte(offsets.start).unwrap_or(index.len()))?;
         let mut stacks = self.restore(&started.saved, Wanted::None)?;
-        let mut numbering = Numbering::new(&started, u64::MAX);
-        let span = (started.at, offsets.start);
-        let at = self.feed(span, &mut numbering, &mut |_| {}, &mut stacks, |_| true)?;
+        let at = self.advance((started.at, offsets.start), &mut stacks)?;
         stacks.visitor.restart_sums();
         let end = if offsets.end >= len { u64::MAX } else { offsets.end };
-        self.feed((at, end), &mut numbering, &mut |_| {}, &mut stacks, |_| true)?;
+        self.advance((at, end), &mut stacks)?;
         if end == u64::MAX {
             stacks.finish();
         }
-        Ok(stacks.visitor.take_sums(source))
+        Ok(stacks.visitor.take_sums())
     }
 
     /// The number of a function in the view.

@@ -9,7 +9,9 @@ use crate::error::IndexError;
 use crate::format::Section;
 use crate::index::{Index, IndexedBuffer};
 use crate::tiles::frame::{self, ViewFrame};
-use crate::tiles::granule::{CallLengths, FunctionSums, GRANULE_TILES, Granule, read_lengths};
+use crate::tiles::granule::{
+    CallLengths, FunctionSums, GRANULE_TILES, Granule, read_lengths, read_sums,
+};
 use crate::tiles::tile::{self, Tile};
 use crate::tiles::{Names, SavedView, ViewShape};
 
@@ -183,21 +185,20 @@ impl<'a> View<'a> {
             ..numbers.end.saturating_mul(width);
         for batch in self.batches(ends) {
             self.read(batch, Section::Sums, |from| {
-                for n in 0..=source {
-                    let (count, len) = (from.number()?, from.count()?);
-                    let (mut own, mut before) = (Reader(from.bytes(len)?), 0);
-                    if n < source {
-                        read_lengths(from)?;
-                        continue;
-                    }
-                    for _ in 0..count {
-                        let granule = Granule::read(&mut before, &mut own)?;
-                        if numbers.contains(&granule.number) {
-                            each(granule);
-                        }
+                for _ in 0..source {
+                    from.number()?;
+                    let len = from.count()?;
+                    from.bytes(len)?;
+                }
+                let (count, len) = (from.number()?, from.count()?);
+                let (mut own, mut before) = (Reader(from.bytes(len)?), 0);
+                for _ in 0..count {
+                    let granule = Granule::read(&mut before, &mut own)?;
+                    if numbers.contains(&granule.number) {
+                        each(granule);
                     }
                 }
-                Some(())
+                own.0.is_empty().then_some(())
             })?;
         }
         Ok(())
@@ -206,6 +207,56 @@ impl<'a> View<'a> {
     /// The length of a granule, in bytes.
     pub fn granule(&self) -> u64 {
         self.shape.tile(0).saturating_mul(GRANULE_TILES)
+    }
+
+    /// The number of batches.
+    pub fn batch_count(&self) -> usize {
+        self.buffer.batches().len()
+    }
+
+    /// The numbers of the granules that end in a batch.
+    pub fn granules_of(&self, batch: usize) -> Range<u64> {
+        let batches = self.buffer.batches();
+        let Some(own) = batches.get(batch) else { return 0..0 };
+        let width = self.granule();
+        let before = |offset: u64| offset.div_ceil(width).saturating_sub(1);
+        // The last granule ends with the buffer.
+        let last = self.buffer.covered() / width + 1;
+        let end = if batch + 1 == batches.len() { last } else { before(own.end) };
+        let first =
+            if batch == 0 { 0 } else { before(batches.get(batch - 1).map_or(0, |b| b.end)) };
+        first..end
+    }
+
+    /// The sums of the functions of a source in the granules that end in a batch, in order of their
+    /// numbers.
+    ///
+    /// # Errors
+    /// [`IndexError::Damaged`].
+    pub fn batch_sums(
+        &self,
+        source: usize,
+        batch: usize,
+    ) -> Result<Vec<(u32, FunctionSums)>, IndexError> {
+        let Some(batch) = self.buffer.batches().get(batch) else { return Ok(Vec::new()) };
+        self.functions(batch, source, read_sums)
+    }
+
+    /// Reads what the functions of a source have in a batch. `read` reads their sums or what
+    /// follows.
+    fn functions<T>(
+        &self,
+        batch: &BatchSummary,
+        source: usize,
+        read: impl FnOnce(&mut Reader<'_>) -> Option<T>,
+    ) -> Result<T, IndexError> {
+        self.read(batch, Section::Functions, |from| {
+            for _ in 0..source {
+                read_sums(from)?;
+                read_lengths(from)?;
+            }
+            read(from)
+        })
     }
 
     /// The sums of the granules that are inside `offsets`.
@@ -223,14 +274,33 @@ impl<'a> View<'a> {
         if first >= end {
             return Ok(Sums { offsets: offsets.start..offsets.start, functions: Vec::new() });
         }
-        let mut sums = BTreeMap::<u32, FunctionSums>::new();
-        self.granules(source, first..end, |granule| {
-            for (function, own) in &granule.functions {
-                sums.entry(*function).or_default().add(own);
+        let mut sums = vec![FunctionSums::default(); self.names.functions().len()];
+        let mut add = |functions: &[(u32, FunctionSums)]| {
+            for (function, own) in functions {
+                sums.get_mut(*function as usize)?.add(own);
             }
-        })?;
+            Some(())
+        };
+        for (n, batch) in self.buffer.batches().iter().enumerate() {
+            let own = self.granules_of(n);
+            let (from, to) = (own.start.max(first), own.end.min(end));
+            if from >= to {
+                continue;
+            }
+            let damaged = IndexError::Damaged { at: batch.at };
+            if (from..to) == own {
+                add(&self.batch_sums(source, n)?).ok_or(damaged)?;
+            } else {
+                let mut whole = Some(());
+                self.granules(source, from..to, |granule| {
+                    whole = whole.and(add(&granule.functions));
+                })?;
+                whole.ok_or(damaged)?;
+            }
+        }
         let offsets = first * width..end.saturating_mul(width).min(self.buffer.covered());
-        Ok(Sums { offsets, functions: sums.into_iter().collect() })
+        let functions = (0..).zip(sums).filter(|(_, own)| *own != FunctionSums::default());
+        Ok(Sums { offsets, functions: functions.collect() })
     }
 
     /// How long whole calls take, of all functions of a source.
@@ -240,19 +310,14 @@ impl<'a> View<'a> {
     pub fn lengths(&self, source: usize) -> Result<CallLengths, IndexError> {
         let mut all = BTreeMap::<(u32, u8), u64>::new();
         for batch in self.buffer.batches() {
-            self.read(batch, Section::Sums, |from| {
-                for n in 0..=source {
-                    from.number()?;
-                    let len = from.count()?;
-                    from.bytes(len)?;
-                    let lengths = read_lengths(from)?;
-                    for (function, class, count) in lengths.into_iter().filter(|_| n == source) {
-                        let sum = all.entry((function, class)).or_default();
-                        *sum = sum.saturating_add(count);
-                    }
-                }
-                Some(())
+            let lengths = self.functions(batch, source, |from| {
+                read_sums(from)?;
+                read_lengths(from)
             })?;
+            for (function, class, count) in lengths {
+                let sum = all.entry((function, class)).or_default();
+                *sum = sum.saturating_add(count);
+            }
         }
         Ok(all.into_iter().map(|((function, class), count)| (function, class, count)).collect())
     }

@@ -32,14 +32,22 @@ pub(super) fn run(worker: &mut Worker<'_>, request: &Request) -> Answered {
     let n = worker.buffer(request)?;
     let buffer = worker.served_buffer(n)?;
     let function = function(request, buffer)?;
-    let order = request.word("order", &["longest", "time"])?;
-    let from = request.number("from")?.unwrap_or(0);
     let limit = request.limit("limit", 100, MOST)?;
-    let width = buffer.view.granule();
-    // The granules in which calls end, and the longest of each.
+    match request.word("order", &["longest", "time"])? {
+        "time" => in_order(worker, request, n, function, limit),
+        _ => longest(worker, request, n, function, limit),
+    }
+}
+
+/// The granules of a batch in which calls of a function end, and the longest of each.
+fn granules_of(
+    buffer: &ServedBuffer<'_>,
+    batch: usize,
+    function: u32,
+) -> Result<BTreeMap<u64, u64>, Problem> {
     let mut granules = BTreeMap::<u64, u64>::new();
     for source in 0..buffer.sources.len() {
-        buffer.view.granules(source, from / width..u64::MAX, |granule| {
+        buffer.view.granules(source, buffer.view.granules_of(batch), |granule| {
             let own = granule.functions.binary_search_by_key(&function, |(own, _)| *own);
             let sums = own.ok().and_then(|n| granule.functions.get(n));
             if let Some((_, sums)) = sums.filter(|(_, sums)| sums.ended > 0) {
@@ -48,43 +56,113 @@ pub(super) fn run(worker: &mut Worker<'_>, request: &Request) -> Answered {
             }
         })?;
     }
-    let mut granules: Vec<(u64, u64)> = granules.into_iter().collect();
-    let longest = order == "longest";
-    if longest {
-        granules.sort_by_key(|(number, most)| (std::cmp::Reverse(*most), *number));
+    Ok(granules)
+}
+
+/// The instructions of the longest call of a function in a batch. `None` without a call.
+fn most_in(buffer: &ServedBuffer<'_>, batch: usize, function: u32) -> Result<Option<u64>, Problem> {
+    let mut most = None;
+    for source in 0..buffer.sources.len() {
+        let functions = buffer.view.batch_sums(source, batch)?;
+        let own = functions.binary_search_by_key(&function, |(own, _)| *own);
+        let sums = own.ok().and_then(|n| functions.get(n)).filter(|(_, sums)| sums.ended > 0);
+        most = most.max(sums.map(|(_, sums)| sums.most));
     }
+    Ok(most)
+}
+
+/// The longest calls of a part of the trace. Parts are batches of the index, those with the longest
+/// calls first; parameter `part` is the number of those that were read before.
+fn longest(
+    worker: &mut Worker<'_>,
+    request: &Request,
+    n: usize,
+    function: u32,
+    limit: usize,
+) -> Answered {
+    let buffer = worker.served_buffer(n)?;
+    let part = request.number("part")?.unwrap_or(0);
+    let part = usize::try_from(part).map_err(|_| Problem::absent("part"))?;
+    let mut batches = Vec::new();
+    for batch in 0..buffer.view.batch_count() {
+        if let Some(most) = most_in(buffer, batch, function)? {
+            batches.push((most, batch));
+        }
+    }
+    batches.sort_by_key(|(most, batch)| (std::cmp::Reverse(*most), *batch));
     let mut calls: Vec<Call> = Vec::new();
-    let (mut decoded, mut more, mut next) = (0u64, false, None);
-    for (number, most) in granules {
-        let enough = calls.len() >= limit;
-        let shortest = calls.get(limit.saturating_sub(1)).map_or(0, |(_, call)| call.total);
-        if enough && (!longest || most <= shortest) {
-            more = true;
-            next.get_or_insert(number * width);
-            break;
-        }
-        if decoded >= DETAIL {
-            more = true;
-            next.get_or_insert(number * width);
-            break;
-        }
-        let offsets = number * width..(number + 1) * width;
-        calls.extend(whole_calls(worker, n, &offsets, function, from)?);
-        decoded += width;
-        if longest {
+    // Calls of the part that are not in the answer have at most this number of instructions.
+    let mut beyond = None;
+    if let Some((_, batch)) = batches.get(part) {
+        let width = buffer.view.granule();
+        let granules = granules_of(buffer, *batch, function)?;
+        let mut granules: Vec<(u64, u64)> = granules.into_iter().collect();
+        granules.sort_by_key(|(number, most)| (std::cmp::Reverse(*most), *number));
+        for (number, most) in granules {
+            let shortest = calls.get(limit.saturating_sub(1)).map_or(0, |(_, call)| call.total);
+            if calls.len() >= limit && most <= shortest {
+                beyond = beyond.max(Some(most));
+                break;
+            }
+            let offsets = number * width..(number + 1) * width;
+            calls.extend(whole_calls(worker, n, &offsets, function, 0)?);
             calls.sort_by_key(|(_, call)| (std::cmp::Reverse(call.total), call.offsets.1));
-        } else {
-            calls.sort_by_key(|(source, call)| (call.offsets.1, *source));
         }
     }
-    if let Some((_, call)) = calls.get(limit) {
-        more = true;
-        next = Some(call.offsets.1);
+    beyond = beyond.max(calls.get(limit).map(|(_, call)| call.total));
+    calls.truncate(limit);
+    let next = batches.get(part + 1);
+    let mut out = String::new();
+    Object::new(&mut out)
+        .list("calls", &calls, put)
+        .flag("more", beyond.is_some() || next.is_some())
+        .maybe_number("beyond", beyond)
+        .maybe_number("next_part", next.map(|_| part as u64 + 1))
+        .maybe_number("next_most", next.map(|(most, _)| *most))
+        .end();
+    Ok(Answer::Json(out))
+}
+
+/// The calls in order of their ends, from an offset on.
+fn in_order(
+    worker: &mut Worker<'_>,
+    request: &Request,
+    n: usize,
+    function: u32,
+    limit: usize,
+) -> Answered {
+    let buffer = worker.served_buffer(n)?;
+    let from = request.number("from")?.unwrap_or(0);
+    let width = buffer.view.granule();
+    let mut calls: Vec<Call> = Vec::new();
+    let (mut decoded, mut next) = (0u64, None);
+    'parts: for batch in 0..buffer.view.batch_count() {
+        let ends = buffer.view.granules_of(batch).end.saturating_mul(width);
+        if ends <= from || most_in(buffer, batch, function)?.is_none() {
+            continue;
+        }
+        for number in granules_of(buffer, batch, function)?.into_keys() {
+            if (number + 1).saturating_mul(width) <= from {
+                continue;
+            }
+            if calls.len() >= limit || decoded >= DETAIL {
+                next = Some(number * width);
+                break 'parts;
+            }
+            let offsets = number * width..(number + 1) * width;
+            calls.extend(whole_calls(worker, n, &offsets, function, from)?);
+            calls.sort_by_key(|(source, call)| (call.offsets.1, *source));
+            decoded += width;
+        }
     }
+    next = calls.get(limit).map(|(_, call)| call.offsets.1).or(next);
     calls.truncate(limit);
     let mut out = String::new();
-    let object = Object::new(&mut out).list("calls", &calls, put).flag("more", more);
-    object.maybe_number("next", next.filter(|_| !longest)).end();
+    Object::new(&mut out)
+        .list("calls", &calls, put)
+        .flag("more", next.is_some())
+        .maybe_number("next", next)
+        .end();
     Ok(Answer::Json(out))
 }
 
@@ -139,9 +217,12 @@ pub(super) fn histogram(worker: &mut Worker<'_>, request: &Request) -> Answered 
     let function = function(request, buffer)?;
     let (mut sums, mut classes) = (FunctionSums::default(), [0u64; LENGTHS]);
     for source in 0..buffer.sources.len() {
-        let all = buffer.view.sums(source, 0..u64::MAX)?;
-        if let Some((_, own)) = all.functions.iter().find(|(own, _)| *own == function) {
-            sums.add(own);
+        for batch in 0..buffer.view.batch_count() {
+            let functions = buffer.view.batch_sums(source, batch)?;
+            let own = functions.binary_search_by_key(&function, |(own, _)| *own);
+            if let Some((_, own)) = own.ok().and_then(|n| functions.get(n)) {
+                sums.add(own);
+            }
         }
         for (own, class, count) in buffer.view.lengths(source)? {
             if let Some(sum) = classes.get_mut(usize::from(class)).filter(|_| own == function) {

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use tracewright::index::view::Series;
 use tracewright::index::{Kind, channel};
 use tracewright::views::json::Object;
 
+use super::values::{self, Listed};
 use crate::answer::{Answer, Answered};
 use crate::served::{Served, ServedBuffer};
 use crate::shown::{LONGEST, shown};
@@ -21,7 +23,8 @@ pub(super) fn run(worker: &Worker<'_>) -> Answered {
         capture.memory.iter().map(|dump| dump.file.as_str()).find(|file| !file.is_empty());
     let mut counts = Vec::new();
     for buffer in &served.buffers {
-        counts.push(keys(served, buffer)?);
+        let series = (0..buffer.sources.len()).map(|source| values::series(buffer, source));
+        counts.push((keys(served, buffer)?, series.collect::<Result<Vec<_>, _>>()?));
     }
     let mut out = String::new();
     Object::new(&mut out)
@@ -35,8 +38,8 @@ pub(super) fn run(worker: &Worker<'_>) -> Answered {
         .list("notes", &served.notes, |note, out| {
             tracewright::views::json::object::string(&shown(note, 1024), out);
         })
-        .list("buffers", served.buffers.iter().zip(&counts), |(buffer, counts), out| {
-            put(buffer, counts, out);
+        .list("buffers", served.buffers.iter().zip(&counts), |(buffer, (counts, series)), out| {
+            put(buffer, counts, series, out);
         })
         .list("files", served.program().files.iter().enumerate(), |(n, file), out| {
             Object::new(out)
@@ -92,7 +95,7 @@ pub(super) fn key_of(write: tracewright::base::Channel) -> u64 {
     channel_key(channel(write))
 }
 
-fn put(buffer: &ServedBuffer<'_>, counts: &Counts, out: &mut String) {
+fn put(buffer: &ServedBuffer<'_>, counts: &Counts, series: &[Vec<Listed>], out: &mut String) {
     let indexed = buffer.view.buffer();
     let sources = buffer.sources.len();
     let mut sums = vec![(0u64, 0u64, None::<(u64, u64)>); sources];
@@ -131,7 +134,8 @@ fn put(buffer: &ServedBuffer<'_>, counts: &Counts, out: &mut String) {
                 .text("protocol", source.protocol())
                 .maybe_number("id", source.id.map(u64::from))
                 .number("elements", sum.0)
-                .number("instructions", sum.1);
+                .number("instructions", sum.1)
+                .list("series", series.get(n).into_iter().flatten(), put_series);
             times(object, sum.2);
         })
         .list(
@@ -177,6 +181,27 @@ fn put(buffer: &ServedBuffer<'_>, counts: &Counts, out: &mut String) {
             },
         );
     times(object, indexed.times());
+}
+
+fn put_series(series: &Listed, out: &mut String) {
+    let (name, kind) = match series.series {
+        Some(Series::Write(key)) => (channel_name(key), "write"),
+        Some(Series::Comparator(n)) => (format!("comparator {n}"), "comparator"),
+        None => ("instructions per cycle".to_owned(), "ipc"),
+    };
+    let object = Object::new(out)
+        .number("number", series.number.into())
+        .text("name", &name)
+        .text("kind", kind)
+        .number("count", series.count)
+        .flag("text", series.text);
+    match series.range {
+        None => object.end(),
+        Some((least, most)) => object
+            .value("least", |out| out.push_str(&least.to_string()))
+            .value("most", |out| out.push_str(&most.to_string()))
+            .end(),
+    }
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ mod profile;
 mod source;
 mod stack;
 mod tiles;
+mod values;
 
 use crate::answer::{Answered, Problem};
 use crate::request::Request;
@@ -34,6 +35,7 @@ pub(crate) fn answer(worker: &mut Worker<'_>, request: &Request, body: Option<&[
         "histogram" => calls::histogram(worker, request),
         "source" => source::run(worker, request),
         "place" => source::place(worker, request),
+        "values" => values::run(worker, request),
         "output" => output::run(worker, request),
         "exceptions" => exceptions::run(worker, request),
         "notes" => match body {

@@ -33,7 +33,7 @@ pub(super) fn run(worker: &mut Worker<'_>, request: &Request) -> Answered {
     let mut ports = BTreeMap::<usize, Ports>::new();
     // The last write of each source: text has the position of its last character.
     let mut last = BTreeMap::<usize, Passed>::new();
-    let next = scan(worker, n, WRITES, from, |passed| {
+    let next = scan(worker, n, WRITES, from, None, |passed| {
         if passed.at < from {
             return true;
         }

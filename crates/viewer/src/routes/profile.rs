@@ -24,13 +24,10 @@ pub(super) fn run(worker: &mut Worker<'_>, request: &Request) -> Answered {
     let limit = request.limit("limit", 500, MOST)?;
     let only = request.number("function")?;
     let mut sums = BTreeMap::<u32, FunctionSums>::new();
-    for own in 0..buffer.sources.len() {
-        if source.is_some_and(|source| source != own) {
-            continue;
-        }
-        for (function, found) in worker.player(n)?.sums(own, offsets.clone())? {
-            sums.entry(function).or_default().add(&found);
-        }
+    let found = worker.player(n)?.sums(offsets.clone())?.into_iter().enumerate();
+    let found = found.filter(|(own, _)| source.is_none_or(|source| source == *own));
+    for (function, found) in found.flat_map(|(_, functions)| functions) {
+        sums.entry(function).or_default().add(&found);
     }
     let instructions = sums.values().fold(0u64, |sum, own| sum.saturating_add(own.own));
     let mut functions: Vec<(u32, FunctionSums)> = sums.into_iter().collect();

@@ -253,6 +253,11 @@ impl Part {
         self.log.range(0..self.log.len())
     }
 
+    /// Passes the transfers of a range to `each`, in order, several at a time.
+    pub fn each(&self, transfers: Range<usize>, each: impl FnMut(&[Transfer])) {
+        self.log.each(transfers, each);
+    }
+
     /// The number of frames that begin and end in the part.
     pub fn frames(&self) -> u64 {
         let ended = |item: &Item| match item {
