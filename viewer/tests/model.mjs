@@ -215,7 +215,7 @@ export const tests = {
         const scene = window.tracewright.scene.current;
         return { tracks: scene.tracks.map((t) => `${t.kind} ${t.source.name}`), buffer: scene.info.number };
       });
-    const rows = ["head ITM_0", "output ITM_0", "head ETM_0", "events ETM_0", "frames ETM_0", "head ETM_1", "events ETM_1", "frames ETM_1"];
+    const rows = ["head ETM_0", "events ETM_0", "frames ETM_0", "head ETM_1", "events ETM_1", "frames ETM_1", "head ITM_0", "output ITM_0"];
     equal(await read(), { tracks: rows, buffer: 0 }, "the rows of both");
     for (const axis of ["instructions", "bytes", "time"]) {
       await page.evaluate((axis) => (window.tracewright.state.axis.value = axis), axis);

@@ -5,6 +5,18 @@ export interface Times {
   last: string;
 }
 
+/** Numbers over time: what software writes, watched data, instructions per cycle. */
+export interface SeriesInfo {
+  number: number;
+  name: string;
+  kind: "write" | "comparator" | "ipc";
+  count: number;
+  /** All values are text by their bytes. */
+  text: boolean;
+  least?: number;
+  most?: number;
+}
+
 export interface SourceInfo {
   number: number;
   name: string;
@@ -13,6 +25,7 @@ export interface SourceInfo {
   elements: number;
   instructions: number;
   times?: Times;
+  series?: SeriesInfo[];
 }
 
 export interface ThreadInfo {
@@ -197,7 +210,13 @@ export interface Call {
 export interface Calls {
   calls: Call[];
   more: boolean;
+  /** In order: where it goes on. */
   next?: number;
+  /** Longest first: the next part of the trace, and the most instructions of a call in it. */
+  next_part?: number;
+  next_most?: number;
+  /** Longest first: the most instructions of a call of this part that is not listed. */
+  beyond?: number;
 }
 
 export interface Histogram {
@@ -246,6 +265,13 @@ export interface ExceptionRow extends Located {
   number: number;
   name?: string;
   return_address?: string;
+  /** Of the handler, where the trace has its begin and its end; with what interrupted it. */
+  end?: number;
+  instructions?: number;
+  /** Without the handlers that interrupted it. */
+  own?: number;
+  /** Ticks between the last times before its begin and before its end. */
+  duration?: string;
 }
 
 export interface Exceptions {

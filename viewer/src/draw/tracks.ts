@@ -84,8 +84,8 @@ export function layOut(
     tracks.push({ kind, source, label, y, height, least: 0, ...more });
     y += height;
   };
-  // Output is short, and explains what is below it; sources without content are last.
-  const rank = (source: SourceInfo) => (source.elements === 0 ? 2 : source.instructions > 0 ? 1 : 0);
+  // Of some sources nothing is decoded but that there are bytes.
+  const rank = (source: SourceInfo) => (source.instructions > 0 ? 0 : source.elements > 0 ? 1 : 2);
   const order = [...info.sources].sort((a, b) => rank(a) - rank(b));
   for (const source of order) {
     const hasOutput = info.channels.length > 0 && source.instructions === 0;

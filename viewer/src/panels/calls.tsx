@@ -3,7 +3,7 @@
 import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
 import * as state from "../model/state";
-import type { Call } from "../data/types";
+import type { Call, Calls as Answer } from "../data/types";
 import { count, short, things } from "../format";
 import { visible } from "../text";
 import { announce } from "../timeline/navigate";
@@ -85,7 +85,7 @@ export function Calls() {
   const histogram = useAnswer("histogram", id === null || info === null ? null : `${info.number}/${id}/${info.bytes}`, (signal) =>
     state.backend.histogram({ buffer: info?.number, function: id ?? 0 }, signal),
   );
-  const [added, setAdded] = useState<{ key: string; calls: Call[]; next?: number | undefined; more: boolean } | null>(null);
+  const [added, setAdded] = useState<{ key: string; calls: Call[]; page: Answer; beyond: number } | null>(null);
   const [current, setCurrent] = useState(0);
   if (info === null) return null;
   if (id === null) {
@@ -98,24 +98,30 @@ export function Calls() {
   if (answer.error !== null) return <Problem text={answer.error} />;
   if (answer.value === null || answer.isOld) return <Working />;
   const extra = added !== null && added.key === key ? added : null;
-  const calls = extra === null ? answer.value.calls : [...answer.value.calls, ...extra.calls];
-  const more = extra === null ? answer.value.more : extra.more;
-  const next = extra === null ? answer.value.next : extra.next;
+  const calls = extra?.calls ?? answer.value.calls;
+  const last = extra?.page ?? answer.value;
+  const beyond = extra?.beyond ?? answer.value.beyond ?? 0;
+  const goesOn = last.next ?? last.next_part;
   const loadMore = () => {
-    if (key === null || next === undefined) return;
+    if (key === null || goesOn === undefined) return;
+    const from = order === "time" ? { from: goesOn } : { part: goesOn };
     state.queue
       .add("calls/more", 4, (signal) =>
-        state.backend.calls({ buffer: info.number, function: id, order, from: next, limit: LIMIT }, signal),
+        state.backend.calls({ buffer: info.number, function: id, order, ...from, limit: LIMIT }, signal),
       )
       .then(
         (page) => {
           const known = new Set(calls.map((call) => `${call.begin}/${call.begin_instruction}`));
           const fresh = page.calls.filter((call) => !known.has(`${call.begin}/${call.begin_instruction}`));
-          setAdded({ key, calls: [...(extra?.calls ?? []), ...fresh], next: page.next, more: page.more });
+          const all = [...calls, ...fresh];
+          if (order === "longest") all.sort((a, b) => b.instructions - a.instructions || a.end - b.end);
+          setAdded({ key, calls: all, page, beyond: Math.max(beyond, page.beyond ?? 0) });
         },
         (error: unknown) => (state.problem.value = message(error)),
       );
   };
+  // Nothing that is not listed is longer than this.
+  const longestLeft = Math.max(beyond, last.next_most ?? 0);
   return (
     <>
       <div class="panelhead">
@@ -166,17 +172,21 @@ export function Calls() {
           activate={goToCall}
           direct
           end={
-            more && (
-              <p class="more">
-                {order === "time" && next !== undefined ? (
+            <>
+              {order === "longest" && longestLeft > 0 && (
+                <p class="more">
+                  Of the calls that are not listed, none has more than {count(longestLeft)} instructions.
+                  {beyond > 0 && " “In order” lists all of them."}
+                </p>
+              )}
+              {goesOn !== undefined && (
+                <p class="more">
                   <button type="button" class="button" onClick={loadMore}>
-                    More calls
+                    {order === "time" ? "More calls" : "Longest calls of more of the trace"}
                   </button>
-                ) : (
-                  `The ${count(calls.length)} longest are listed.`
-                )}
-              </p>
-            )
+                </p>
+              )}
+            </>
           }
         />
       )}

@@ -8,6 +8,7 @@ import type { ExceptionRow } from "../data/types";
 import { count, hex } from "../format";
 import { announce } from "../timeline/navigate";
 import { visible } from "../text";
+import { ticks } from "../draw/marks";
 import { timeText } from "../ui/time";
 import { Grid } from "../ui/grid";
 import type { Column } from "../ui/grid";
@@ -59,6 +60,34 @@ export function Exceptions() {
       ? []
       : [{ id: "time", label: "time", width: "130px", numeric: true, cell: (row) => timeText(row.time) } satisfies Column<ExceptionRow>]),
     { id: "at", label: "after instructions", width: "120px", numeric: true, cell: (row) => count(row.instruction) },
+    {
+      id: "instructions",
+      label: "instructions",
+      title: "Of its handler, with what it calls and with what interrupts it; unknown where the trace lacks its end",
+      width: "100px",
+      numeric: true,
+      cell: (row) => (row.instructions === undefined ? "unknown" : count(row.instructions)),
+    },
+    {
+      id: "own",
+      label: "own",
+      title: "Without the handlers that interrupted it",
+      width: "84px",
+      numeric: true,
+      cell: (row) => (row.own === undefined ? "unknown" : count(row.own)),
+    },
+    ...(info.times === undefined
+      ? []
+      : [
+          {
+            id: "duration",
+            label: "took",
+            title: "Between the last times in the trace before its begin and before its end",
+            width: "84px",
+            numeric: true,
+            cell: (row) => (row.duration === undefined ? "unknown" : ticks({ info }, Number(row.duration))),
+          } satisfies Column<ExceptionRow>,
+        ]),
     { id: "return", label: "returns to", width: "minmax(120px, 1fr)", cell: (row) => <span class="code">{row.return_address === undefined ? "unknown" : hex(row.return_address)}</span> },
     { id: "source", label: "source", width: "minmax(70px, 0.7fr)", cell: (row) => visible(state.sourceName(row.source)) },
   ];

@@ -119,7 +119,12 @@ mod with_viewer {
         let mut notes: Vec<String> =
             input.capture().notes.iter().map(ToString::to_string).collect();
         notes.extend(input.notes.iter().cloned());
-        if input.trace.subject().code(input.job(input.buffers[0]).plan).functions().is_empty() {
+        // ITM and STM need no program.
+        let sources = input.buffers.iter().flat_map(|&buffer| &input.job(buffer).plan.sources);
+        let mut protocols = sources.map(|source| source.config.protocol());
+        let traced = protocols.any(|protocol| protocol.traces_instructions());
+        let code = || input.trace.subject().code(input.job(input.buffers[0]).plan);
+        if traced && code().functions().is_empty() {
             notes.push(
                 "no program has symbols: functions are shown by address; give --image".to_owned(),
             );
