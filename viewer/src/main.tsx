@@ -9,6 +9,7 @@ import { followFocus } from "./model/listing";
 import { readNotes } from "./model/notes";
 import * as state from "./model/state";
 import { followOutput } from "./timeline/output";
+import { followValues, valuesInView } from "./timeline/values";
 import { frameTimes } from "./timeline/view";
 import { scene } from "./timeline/navigate";
 import { visible } from "./text";
@@ -56,6 +57,7 @@ async function start(root: HTMLElement): Promise<void> {
   remember();
   followFocus();
   followOutput();
+  followValues();
   followGrowth();
   observeKeys();
   readNotes().catch((error: unknown) => {
@@ -75,4 +77,4 @@ if (root !== null) {
 }
 
 // What tests read: the model, not pixels.
-Object.assign(window, { tracewright: { state, scene, frameTimes, fragment } });
+Object.assign(window, { tracewright: { state, scene, frameTimes, fragment, values: valuesInView } });

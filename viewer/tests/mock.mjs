@@ -55,7 +55,13 @@ export function makeApi(options = {}) {
   const threadOf = (q) => (second && q.get("source") === "2" ? 1 : 0);
   const isCode = (q) => q.get("source") === "0" || (second && q.get("source") === "2");
   const code = { number: 0, name: "ETM_0", protocol: "ETMv4", id: 16, elements: trace.elements, instructions: trace.instructions, times };
-  const itm = { number: 1, name: "ITM_0", protocol: "ITM", id: 1, elements: trace.output.length, instructions: 0, times };
+  // What is written to port 5 is a number at each line of output; the processor has an even rate.
+  const numbers = trace.output.map((o, k) => ({ at: o.offset, instruction: o.instruction, time: o.time, element: o.element, value: (k * 37) % 101 }));
+  const series = [
+    { number: 0, name: "port 0", kind: "write", count: trace.output.length, text: true, least: 65, most: 122 },
+    { number: 1, name: "port 5", kind: "write", count: numbers.length, text: false, least: 0, most: Math.max(0, ...numbers.map((n) => n.value)) },
+  ];
+  const itm = { series: options.values === true ? series : [], number: 1, name: "ITM_0", protocol: "ITM", id: 1, elements: trace.output.length, instructions: 0, times };
 
   const capture = () => {
     const answer = one();
@@ -446,14 +452,42 @@ export function makeApi(options = {}) {
       q, "exceptions", (e) => e.offset,
     );
 
+  const values = (q) => {
+    const own = q.get("source") === "1" && options.values === true ? numbers : [];
+    const f64 = (list, of) => Float64Array.from(list, of);
+    if (!q.has("level")) {
+      const [from, to] = rangeOf(q);
+      const inside = own.filter((n) => n.at >= from && n.at < to);
+      return binary(0x58565754, [inside.length, 0, 0, 0, 0, 0], [from, to, 0, 0], [
+        f64(inside, (n) => n.at), f64(inside, (n) => n.instruction), f64(inside, (n) => relative(n.time)),
+        f64(inside, (n) => n.element), f64(inside, (n) => n.value), new Uint32Array(inside.length).fill(1),
+      ]);
+    }
+    const size = 2 ** (tileLog2 + 2 * Number(q.get("level")));
+    const [first, count] = [Number(q.get("first")), Number(q.get("count"))];
+    const found = new Map();
+    for (const { at, value } of own) {
+      const tile = Math.floor(at / size);
+      if (tile < first || tile >= first + count) continue;
+      found.set(tile, [...(found.get(tile) ?? []), value]);
+    }
+    const list = [...found].sort((a, b) => a[0] - b[0]);
+    return binary(0x54565754, [list.length, 0, 0, 0, 0, 0], [size, 0, 0, 0], [
+      f64(list, ([tile]) => tile), f64(list, ([, v]) => v.length), f64(list, ([, v]) => Math.min(...v)),
+      f64(list, ([, v]) => v.reduce((a, b) => a + b) / v.length), f64(list, ([, v]) => Math.max(...v)),
+      new Uint32Array(list.length).fill(1),
+    ]);
+  };
+
   const routes = {
+    values,
     capture, tiles, frames: framesRoute, detail, list, stack: stackAt, profile, tree: sandwich, calls, histogram,
     source, output, exceptions: exceptionsRoute,
     functions: () => ({ functions: names.map(({ id, name, file, line }) => ({ id, name, file, line, address: `0x${(0x8000 + 0x400 * id).toString(16)}` })) }),
     place: (q) => { const f = names[Number(q.get("function"))]; return { function: f?.id, name: f?.name, file: f?.file, line: f?.line }; },
     notes: () => ({ notes }),
   };
-  return { routes, find, trace, saveNotes: (body) => (notes = JSON.parse(body).notes) };
+  return { routes, find, trace, numbers, saveNotes: (body) => (notes = JSON.parse(body).notes) };
 }
 
 /** Starts the server on a port of the system's choice, or on `port`. */

@@ -8,7 +8,7 @@ import { serve } from "./mock.mjs";
 const VIEWS = process.env.TRACEWRIGHT_TIMES === undefined ? 25 : 200;
 
 /** Deterministic numbers from 0 to 1. */
-function numbers(seed) {
+function numbersFrom(seed) {
   let state = seed;
   return () => {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
@@ -21,7 +21,7 @@ export const tests = {
     const server = await serve({ instructions: 60_000 });
     const { page, errors, close } = await openPage(browser, server.url);
     const { trace } = server.api;
-    const next = numbers(7);
+    const next = numbersFrom(7);
     let compared = 0;
     for (let k = 0; k < VIEWS; k++) {
       const size = trace.bytes * 0.5 ** (12 * next());
@@ -234,6 +234,54 @@ export const tests = {
     equal(errors, [], "errors");
     await close();
     server.close();
+  },
+
+  "model: values are rows, exact where the view is short, and in a table": async (browser) => {
+    const server = await serve({ instructions: 60_000, bytesPerInstruction: 40, values: true });
+    const { page, errors, close } = await openPage(browser, server.url);
+    const { trace, numbers } = server.api;
+    truthy(numbers.length > 5, "there are values");
+    const shown = () => page.evaluate(() => window.tracewright.values.value.get(1));
+    const next = numbersFrom(11);
+    const seen = { true: 0, false: 0 };
+    for (let k = 0; k < 8; k++) {
+      const size = Math.floor(trace.bytes * 0.5 ** (k % 4 === 0 ? 0 : 2 + 4 * next()));
+      const from = Math.floor(next() * (trace.bytes - size));
+      const to = from + size;
+      await page.evaluate((range) => window.tracewright.state.show(range), { from, to });
+      const inside = numbers.filter((n) => n.at >= from && n.at < to);
+      await until(
+        page,
+        ({ from, to, exact, wanted }) => {
+          const own = window.tracewright.values.value.get(1);
+          if (own === undefined || own.exact !== exact) return false;
+          const rows = own.rows.filter((row) => row.from < to && row.to >= from);
+          const count = rows.reduce((sum, row) => sum + row.count, 0);
+          return exact ? count === wanted && rows.length === own.rows.length : count >= wanted;
+        },
+        { from, to, exact: size <= 2 ** 18, wanted: inside.length },
+        `the values of ${from}..${to}`,
+      );
+      const { rows, exact } = await shown();
+      seen[exact] += 1;
+      for (const row of rows) {
+        const of = exact ? inside.filter((n) => n.at === row.from && n.value === row.mean) : numbers.filter((n) => n.at >= row.from && n.at < row.to);
+        const all = of.map((n) => n.value);
+        truthy(all.length > 0, "a row has values");
+        if (exact) continue;
+        const mean = all.reduce((a, b) => a + b) / all.length;
+        equal([row.count, row.least, row.most, row.mean], [all.length, Math.min(...all), Math.max(...all), mean], "a tile");
+      }
+    }
+    truthy(seen.true > 0 && seen.false > 0, `both kinds: ${JSON.stringify(seen)}`);
+    await page.evaluate((bytes) => window.tracewright.state.show({ from: 0, to: bytes }), trace.bytes);
+    await until(page, (n) => document.querySelector("table[aria-label='Values in the view'] tbody td:last-child")?.textContent.startsWith(`${n} values`), numbers.length, "the table");
+    const rows = await page.evaluate(() => window.tracewright.scene.current.tracks.map((t) => `${t.kind} ${t.label}`));
+    equal(rows.filter((row) => row.startsWith("values")), ["values port 5"], "text has no row of values");
+    equal(errors, [], "errors");
+    await close();
+    server.close();
+    return `${seen.true} exact, ${seen.false} of tiles`;
   },
 
   "model: the view is saved for Perfetto": async (browser) => {

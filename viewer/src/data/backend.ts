@@ -45,6 +45,8 @@ export interface Backend {
   tiles(p: Parameters, signal: AbortSignal): Promise<layout.Tiles>;
   frames(p: Parameters, signal: AbortSignal): Promise<layout.Frames>;
   detail(p: Parameters, signal: AbortSignal): Promise<layout.Detail>;
+  valueTiles(p: Parameters, signal: AbortSignal): Promise<layout.ValueRow[]>;
+  values(p: Parameters, signal: AbortSignal): Promise<{ rows: layout.ValueRow[]; leftOut: number }>;
   list(p: Parameters, signal: AbortSignal): Promise<List>;
   stack(p: Parameters, signal: AbortSignal): Promise<Stack>;
   profile(p: Parameters, signal: AbortSignal): Promise<Profile>;
@@ -147,6 +149,12 @@ export class Http implements Backend {
   }
   place(p: Parameters, signal: AbortSignal) {
     return this.json<Place>("place", p, signal);
+  }
+  async valueTiles(p: Parameters, signal: AbortSignal) {
+    return layout.valueTiles(await this.bytes("values", p, signal));
+  }
+  async values(p: Parameters, signal: AbortSignal) {
+    return layout.values(await this.bytes("values", p, signal));
   }
   output(p: Parameters, signal: AbortSignal) {
     return this.json<Output>("output", p, signal);

@@ -186,6 +186,47 @@ function framesOf(reader: Reader): Frames {
   };
 }
 
+/** Values of a tile, or one value: `from` and `to` are offsets. */
+export interface ValueRow {
+  series: number;
+  from: number;
+  to: number;
+  count: number;
+  least: number;
+  mean: number;
+  most: number;
+}
+
+export function valueTiles(buffer: ArrayBuffer): ValueRow[] {
+  const reader = new Reader(buffer, 0x54565754);
+  const n = reader.count(0);
+  const size = reader.number(0);
+  const [tile, count, least, mean, most] = [reader.f64(n), reader.f64(n), reader.f64(n), reader.f64(n), reader.f64(n)];
+  return Array.from(reader.u32(n), (series, k) => ({
+    series,
+    from: (tile[k] as number) * size,
+    to: ((tile[k] as number) + 1) * size,
+    count: count[k] as number,
+    least: least[k] as number,
+    mean: mean[k] as number,
+    most: most[k] as number,
+  }));
+}
+
+/** Each value, and how many more there are. */
+export function values(buffer: ArrayBuffer): { rows: ValueRow[]; leftOut: number } {
+  const reader = new Reader(buffer, 0x58565754);
+  const n = reader.count(0);
+  const at = reader.f64(n);
+  for (let skipped = 0; skipped < 3; skipped++) reader.f64(n);
+  const value = reader.f64(n);
+  const rows = Array.from(reader.u32(n), (series, k) => {
+    const one = value[k] as number;
+    return { series, from: at[k] as number, to: at[k] as number, count: 1, least: one, mean: one, most: one };
+  });
+  return { rows, leftOut: reader.count(1) };
+}
+
 export function frames(buffer: ArrayBuffer): Frames {
   return framesOf(new Reader(buffer, 0x52465754));
 }

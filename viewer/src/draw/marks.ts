@@ -1,7 +1,9 @@
 // What is drawn beside frames: exceptions, lost trace, output, the ruler.
 
 import { KIND } from "../data/layout";
+import type { ValueRow } from "../data/layout";
 import type { OutputLine } from "../data/types";
+import type { ValuesInView } from "../timeline/values";
 import { bytes as bytesText, count, seconds, short } from "../format";
 import { visible } from "../text";
 import type { Theme } from "./palette";
@@ -227,6 +229,41 @@ export function drawOutput(
     const room = Math.min(right, shown[k + 1]?.x ?? right) - x - 12;
     const text = room > 20 ? fitted(context, visible(line.text, 120), room) : "";
     if (text !== "") context.fillText(text, x + 6, middle + 0.5);
+  });
+}
+
+/** Values of a series: from the least to the greatest of each tile, and the mean; or each value, up to the next. */
+export function drawValues(
+  context: Context,
+  theme: Theme,
+  scene: Scene,
+  source: SourceScene,
+  track: Track,
+  values: ValuesInView | undefined,
+): void {
+  const { series } = track;
+  if (series === undefined || values === undefined) return;
+  const rows = values.rows.filter((row) => row.series === series.number);
+  const known = (row: ValueRow, value: number) => (Number.isNaN(value) ? row.mean : value);
+  const least = series.least ?? Math.min(0, ...rows.map((row) => row.mean));
+  const most = series.most ?? Math.max(...rows.map((row) => row.mean));
+  const { projection } = source;
+  const right = scene.left + projection.width;
+  const column = columnOf(scene.kind);
+  const bottom = track.y + track.height - 3;
+  const y = (value: number) => bottom - (most > least ? ((value - least) / (most - least)) * (track.height - 6) : 0);
+  context.fillStyle = theme.output;
+  rows.forEach((row, k) => {
+    // A value lasts up to the next one.
+    const end = row.to > row.from ? row.to : (rows[k + 1]?.from ?? row.from);
+    const x0 = Math.max(scene.left, projection.x(source.correspondence.convert("u", column, row.from, true)));
+    const x1 = Math.min(right, Math.max(x0 + 1, projection.x(source.correspondence.convert("u", column, end))));
+    if (x1 <= scene.left || x0 >= right) return;
+    const [top, low] = [y(known(row, row.most)), y(known(row, row.least))];
+    context.globalAlpha = 0.3;
+    context.fillRect(x0, top, x1 - x0, Math.max(1, low - top));
+    context.globalAlpha = 1;
+    context.fillRect(x0, y(row.mean) - 0.75, x1 - x0, 1.5);
   });
 }
 

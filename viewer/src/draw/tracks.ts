@@ -3,9 +3,9 @@
 import type { Tiles } from "../data/layout";
 import type { Part, TilePiece } from "../data/store";
 import { threadName } from "../model/state";
-import type { BufferInfo, SourceInfo } from "../data/types";
+import type { BufferInfo, SeriesInfo, SourceInfo } from "../data/types";
 
-export type TrackKind = "head" | "events" | "frames" | "output";
+export type TrackKind = "head" | "events" | "frames" | "output" | "values";
 
 export interface Track {
   kind: TrackKind;
@@ -16,6 +16,8 @@ export interface Track {
   height: number;
   /** Of frames: the depth of the first row. */
   least: number;
+  /** Of values. */
+  series?: SeriesInfo;
 }
 
 export const ROW_HEIGHT = 19;
@@ -23,6 +25,7 @@ export const RULER_HEIGHT = 24;
 const HEAD_HEIGHT = 22;
 const EVENTS_HEIGHT = 16;
 const OUTPUT_HEIGHT = 18;
+const VALUES_HEIGHT = 30;
 const SPACE = 6;
 /** Deeper rows are in the tree and in the stack of the focus. */
 const MOST_ROWS = 120;
@@ -73,6 +76,11 @@ function tileDepths(t: Tiles): Map<number, Depths> {
   return depths;
 }
 
+/** The series of a source that have a row: text is in the output. */
+export function seriesOf(source: SourceInfo): SeriesInfo[] {
+  return (source.series ?? []).filter((series) => !series.text);
+}
+
 /** The tracks of a buffer. `depths` are those of each source with instructions. */
 export function layOut(
   info: BufferInfo,
@@ -107,6 +115,7 @@ export function layOut(
     } else {
       add("events", source, "events", EVENTS_HEIGHT);
     }
+    for (const series of seriesOf(source)) add("values", source, series.name, VALUES_HEIGHT, { series });
   }
   return { tracks, height: y };
 }

@@ -8,6 +8,7 @@ import type { Part } from "../data/store";
 import { frameAt, neighbour } from "../draw/frames";
 import { count } from "../format";
 import { visible } from "../text";
+import { summaries } from "./values";
 import { callerOf, describe, focusedFrame, focusFrame, scene } from "./navigate";
 
 interface Found {
@@ -71,6 +72,8 @@ effect(() => {
 export function Twin() {
   void changes.value;
   const shown = around();
+  const info = state.buffer.value;
+  const values = info === null ? [] : summaries(info);
   const rows = shown === null ? [] : [...shown.callers, ...shown.row, ...shown.calls];
   return (
     <div class="hidden">
@@ -104,6 +107,26 @@ export function Twin() {
           );
         })}
       </div>
+      {values.length > 0 && (
+        <table aria-label="Values in the view">
+          <thead>
+            <tr>
+              <th scope="col">series</th>
+              <th scope="col">source</th>
+              <th scope="col">values</th>
+            </tr>
+          </thead>
+          <tbody>
+            {values.map(({ name, source, text }) => (
+              <tr key={`${source}/${name}`}>
+                <td>{visible(name)}</td>
+                <td>{visible(source)}</td>
+                <td>{text}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
     </div>
   );
 }

@@ -8,7 +8,7 @@ import { NONE } from "../data/layout";
 import type { Part } from "../data/store";
 import { drawFrames, drawTiles, frameAt } from "../draw/frames";
 import type { Drawing } from "../draw/frames";
-import { drawBreaks, drawEvents, drawGaps, drawOutput, drawRuler, ticks } from "../draw/marks";
+import { drawBreaks, drawEvents, drawGaps, drawOutput, drawRuler, drawValues, ticks } from "../draw/marks";
 import { colorOf, theme } from "../draw/palette";
 import { focusOffset, GUTTER, makeScene, offsetAt, pixelOf, zoomed } from "../draw/scene";
 import type { Scene } from "../draw/scene";
@@ -20,6 +20,7 @@ import { fileOfFunction } from "../model/places";
 import { visible } from "../text";
 import * as navigate from "./navigate";
 import { outputInView } from "./output";
+import { valueText, valuesInView } from "./values";
 
 interface Hover {
   x: number;
@@ -113,6 +114,9 @@ function drawTrack(context: CanvasRenderingContext2D, picture: Scene, track: Tra
     return;
   }
   if (track.kind === "events") return drawEvents(context, colours, picture, source, track);
+  if (track.kind === "values") {
+    return drawValues(context, colours, picture, source, track, valuesInView.value.get(track.source.number));
+  }
   if (track.kind === "output") {
     return drawOutput(context, colours, picture, source, track, outputInView.value);
   }
@@ -252,8 +256,15 @@ function tipFor(x: number, y: number): Hover | null {
   const at = hit(x, y);
   if (picture === null || at === null) return null;
   if (at.found === null) {
-    if (at.track.kind !== "output") return null;
     const source = picture.sources.get(at.track.source.number);
+    const { series } = at.track;
+    if (series !== undefined && source !== undefined) {
+      const offset = offsetAt(picture, x, source);
+      const rows = valuesInView.peek().get(at.track.source.number)?.rows ?? [];
+      const row = rows.findLast((row) => row.series === series.number && row.from <= offset);
+      return row === undefined ? null : { x, y, title: visible(series.name), lines: [valueText(row)] };
+    }
+    if (at.track.kind !== "output") return null;
     const near = outputInView.peek().lines.find((line) => {
       return source !== undefined && line.source === at.track.source.number && Math.abs(pixelOf(picture, line.offset, source) - x) < 5;
     });

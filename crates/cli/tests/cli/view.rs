@@ -51,6 +51,27 @@ fn a_trace_is_served_until_nobody_asks() {
     }
 }
 
+/// A source of instructions without a program is shown by address, which is noted; an ITM needs no
+/// program.
+#[test]
+fn only_instructions_need_symbols() {
+    for (name, noted) in [("itm", false), ("stm", false), ("etmv4", true)] {
+        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/captures");
+        let path = from.join(name).join("capture");
+        let path = path.to_str().unwrap();
+        let options = ["view", path, "--no-index", "--no-browser", "--idle", "2"];
+        let mut server = command(&options);
+        let mut server = server.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut out = BufReader::new(server.stdout.take().unwrap());
+        let mut address = String::new();
+        out.read_line(&mut address).unwrap();
+        let capture = get(address.trim_end(), "api/capture");
+        let found = capture.contains("no program has symbols");
+        assert_eq!(found, noted, "{name}: {capture}");
+        server.wait().unwrap();
+    }
+}
+
 #[test]
 fn what_cannot_be_viewed_is_an_error() {
     let output = tracewright(&["view", "--protocol", "itm", "-", "--no-browser", "--idle", "1"]);
