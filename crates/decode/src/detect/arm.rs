@@ -168,22 +168,55 @@ fn infer(
         setting.core = Some("ARMv7-M");
     }
     let synced = protocol != AnyProtocol::Itm || has_sync(stream, &config(&setting)?);
-    let mut score = score + sync_points(protocol) - mismatch(protocol, &bench.processors);
-    if protocol == AnyProtocol::Ptm {
-        score -= 400 * even_information(long) / 1000;
-    }
-    if protocol == AnyProtocol::Itm {
-        score -= unusual(long);
+    if protocol == AnyProtocol::Itm && given.only.is_empty() && !given.any_processor {
         // Only the ITM of another processor has events of a DWT, or no synchronisation.
         let other = trial.counts.dwt_events > 0 && !bench.processors.may_have_dwt()
             || !synced && bench.processors.fit(protocol) < Fit::Yes;
-        if other && given.only.is_empty() && !given.any_processor {
+        if other {
             return None;
         }
     }
+    let score = score - mismatch(protocol, &bench.processors);
+    let start = start.unwrap_or(0);
+    let rest = (stream.len() - start, stream.len());
+    let (score, read) = judged(protocol, score, &trial, (long, rest), synced);
+    let reasons = reasons(protocol, &trial, bench, synced);
+    let a64 = trial.features.a64 && !trial.features.aarch32;
+    let t32 = trial.features.t32 && !trial.features.not_t32;
+    let counts = trial.counts;
+    Some(Inference {
+        protocol,
+        setting,
+        score,
+        reasons,
+        a64,
+        t32,
+        start,
+        read,
+        unconfirmed: false,
+        foreign: None,
+        counts,
+    })
+}
+
+/// The score with what is known of the protocol, and the bytes in packets in thousandths of all.
+/// `long` is what was decoded last, of a stream of which `rest` of all bytes follow the
+/// synchronisation.
+fn judged(
+    protocol: AnyProtocol,
+    score: i64,
+    trial: &Trial,
+    (long, (rest, all)): (&[u8], (usize, usize)),
+    synced: bool,
+) -> (i64, i64) {
+    let mut score = score + sync_points(protocol);
+    match protocol {
+        AnyProtocol::Ptm => score -= 400 * even_information(long) / 1000,
+        AnyProtocol::Itm => score -= unusual(long),
+        _ => {}
+    }
     // What comes before the synchronisation is not explained.
-    let rest = (stream.len() - start.unwrap_or(0)) as u64;
-    let read = (trial.read() * 1000 / trial.len.max(1) * rest / stream.len().max(1) as u64) as i64;
+    let read = (trial.read() * 1000 / trial.len.max(1) * rest as u64 / all.max(1) as u64) as i64;
     if read < MOST {
         score = score * (1000 + read) / (1000 + MOST);
     }
@@ -191,6 +224,11 @@ fn infer(
         // Nearly all bytes are packets of an ITM: few of them prove nothing.
         score = (score - if trial.len < FEW { 500 } else { 150 }).max(0);
     }
+    (score, read)
+}
+
+/// Why it is this protocol.
+fn reasons(protocol: AnyProtocol, trial: &Trial, bench: &Bench, synced: bool) -> Vec<String> {
     let c = &trial.counts;
     let mut reasons = vec![format!(
         "{} packets and {} synchronisations in {} bytes, {} undecodable",
@@ -208,21 +246,7 @@ fn infer(
             c.instructions, c.inconsistencies, c.no_code
         ));
     }
-    let a64 = trial.features.a64 && !trial.features.aarch32;
-    let t32 = trial.features.t32 && !trial.features.not_t32;
-    Some(Inference {
-        protocol,
-        setting,
-        score,
-        reasons,
-        a64,
-        t32,
-        start: start.unwrap_or(0),
-        read,
-        unconfirmed: false,
-        foreign: None,
-        counts: *c,
-    })
+    reasons
 }
 
 /// More bytes of an ITM in packets that no unit sends, or few have, count against it, in

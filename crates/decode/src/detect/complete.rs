@@ -211,16 +211,7 @@ pub fn complete(
     }
     capture.memory.extend(raw.memory.iter().cloned());
     if let Some(framing) = aligns.filter(|_| !raw.units.is_empty()) {
-        if let Some(found) = alignment(&head, framing) {
-            raw.skip += found as u64;
-            let before = match found < FRAME {
-                true => "the end of a frame",
-                false => "no frames, or frames at other offsets",
-            };
-            notes.push(format!(
-                "frames begin at byte {found}: the bytes before it are {before} ({ALIGN} {found})"
-            ));
-        }
+        align_frames(raw, &head, framing, notes);
         if missing.is_empty() && single.is_none() {
             return Ok(None);
         }
@@ -280,14 +271,7 @@ pub fn complete(
             let problem = Problem::Reception(found.to_string());
             return Err(OpenError::new(path, converted(&capture, problem)));
         }
-        let best = detection.best();
-        let rate = best.and_then(|best| possible_rate(&head, best));
-        let rate = rate.map(|rate| rate.to_string());
-        let is_accident = best.is_some_and(|best| best.framing == Framing::Coresight);
-        let is_open =
-            is_accident && best.is_some_and(|best| !best.is_sure() && !proves_itself(best));
-        let open = is_open.then(|| OPEN_FRAMES.to_owned());
-        notes.extend(rate.or(open));
+        notes.extend(why_unsure(&head, detection.best()));
     }
     if detection.best().is_none() {
         let any = Given { registers: &registers, any_processor: true, ..Given::default() };
@@ -324,6 +308,28 @@ pub fn complete(
         state(raw, &head, &capture, &given, notes);
     }
     Ok(Some(detection))
+}
+
+/// Skips the bytes before the first frame.
+fn align_frames(raw: &mut RawTrace, head: &[u8], framing: Framing, notes: &mut Vec<String>) {
+    let Some(found) = alignment(head, framing) else { return };
+    raw.skip += found as u64;
+    let before = match found < FRAME {
+        true => "the end of a frame",
+        false => "no frames, or frames at other offsets",
+    };
+    notes.push(format!(
+        "frames begin at byte {found}: the bytes before it are {before} ({ALIGN} {found})"
+    ));
+}
+
+/// Why the bytes may be something else than the best candidate.
+fn why_unsure(head: &[u8], best: Option<&Candidate>) -> Option<String> {
+    let best = best?;
+    let rate = possible_rate(head, best).map(|rate| rate.to_string());
+    let is_accident = best.framing == Framing::Coresight;
+    let is_open = is_accident && !best.is_sure() && !proves_itself(best);
+    rate.or_else(|| is_open.then(|| OPEN_FRAMES.to_owned()))
 }
 
 /// Completes `raw` with what detection found: units and framing where they are not stated, and
