@@ -138,7 +138,7 @@ impl Builder {
         }
         let mut sections = ViewSections::default();
         let own = &mut self.stacks.visitor;
-        own.names.put_new(&mut sections.names);
+        Arc::make_mut(&mut own.names).put_new(&mut sections.names);
         own.put_tiles(&mut sections.tiles);
         own.put_frames(&mut sections.frames);
         own.put_sums(&mut sections.sums);

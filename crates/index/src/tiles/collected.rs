@@ -1,8 +1,9 @@
 //! Receives the frames of call stacks, and makes tiles, long frames and sums of them.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use tracewright_analysis::stacks::{Begin, Ending, Entry, Position, Time, Visitor};
+use tracewright_analysis::stacks::{Begin, Ending, Entry, FunctionId, Position, Time, Visitor};
 
 use super::frame::{self, ViewFrame};
 use super::granule::{FunctionSums, GRANULE_TILES, Granule, put_lengths, put_sums};
@@ -112,7 +113,8 @@ struct Own {
 #[derive(Debug)]
 pub(crate) struct Collected {
     pub(super) shape: ViewShape,
-    pub(super) names: Names,
+    /// Parts that are decoded again share those of the view.
+    pub(super) names: Arc<Names>,
     threads: Vec<Open>,
     sources: Vec<Own>,
     /// The tile of level 0.
@@ -141,7 +143,7 @@ impl Collected {
         };
         Collected {
             shape,
-            names: Names::default(),
+            names: Arc::default(),
             threads: Vec::new(),
             sources: vec![own; sources],
             tile: 0,
@@ -159,7 +161,7 @@ impl Collected {
     /// [`go_on`](Self::go_on), what is received are these frames.
     pub(crate) fn restored(
         shape: ViewShape,
-        names: Names,
+        names: Arc<Names>,
         saved: &SavedView,
         wanted: Wanted,
     ) -> Collected {
@@ -181,7 +183,7 @@ impl Collected {
                 ..Open::default()
             };
             for (frame, saved) in open.frames.iter().zip(&thread.frames) {
-                let function = own.names.add(saved.function);
+                let function = number(&mut own.names, saved.function);
                 let outermost = restored.opened(function);
                 restored.calls.push(OpenCall {
                     function,
@@ -297,7 +299,9 @@ impl Collected {
         };
         for (series, sums) in &counted.values {
             let number = u16::try_from(source).ok();
-            if let Some(number) = number.and_then(|source| names.add_series(source, *series)) {
+            if let Some(number) =
+                number.and_then(|source| Arc::make_mut(names).add_series(source, *series))
+            {
                 add_values(&mut tile.values, &[(number, *sums)]);
             }
         }
@@ -416,7 +420,7 @@ impl Collected {
 
     /// The thread executes, or its stack changes.
     #[inline]
-    fn active(&mut self, position: &Position) -> Option<(&mut Open, &mut Own, &mut Names)> {
+    fn active(&mut self, position: &Position) -> Option<(&mut Open, &mut Own, &mut Arc<Names>)> {
         let Collected { threads, sources, names, active, active_in_granule, .. } = self;
         let thread = threads.get_mut(position.thread)?;
         if !thread.in_tile {
@@ -429,6 +433,15 @@ impl Collected {
         }
         let own = sources.get_mut(thread.source)?;
         Some((thread, own, names))
+    }
+}
+
+/// The number of a function, which gets one where it has none.
+#[inline]
+fn number(names: &mut Arc<Names>, function: FunctionId) -> u32 {
+    match names.number(function) {
+        Some(number) => number,
+        None => Arc::make_mut(names).add(function),
     }
 }
 
@@ -486,7 +499,7 @@ impl Visitor for Collected {
             return;
         }
         let source = u16::try_from(source).unwrap_or(u16::MAX);
-        self.names.thread(thread, ViewThread { source, id });
+        Arc::make_mut(&mut self.names).thread(thread, ViewThread { source, id });
     }
 
     fn begin(&mut self, position: &Position, (): (), begin: &Begin) {
@@ -495,7 +508,7 @@ impl Visitor for Collected {
         }
         let tile = self.tile;
         let Some((thread, own, names)) = self.active(position) else { return };
-        let function = names.add(begin.function);
+        let function = number(names, begin.function);
         let frame = OpenFrame {
             depth: depth(position.depth, thread.beneath),
             at: position.at,
@@ -565,7 +578,7 @@ impl Visitor for Collected {
 
     fn beneath(&mut self, position: &Position, (): (), begin: &Begin) -> ((), ()) {
         let Some((thread, _, names)) = self.active(position) else { return ((), ()) };
-        let function = names.add(begin.function);
+        let function = number(names, begin.function);
         let (at, instructions) = thread.first.unwrap_or((position.at, position.instructions));
         thread.beneath = thread.beneath.saturating_add(1);
         let depth = thread.beneath.saturating_neg();

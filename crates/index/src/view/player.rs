@@ -255,7 +255,7 @@ impl<'a> Player<'a> {
     /// The stacks at `started`.
     fn restore(&self, saved: &SavedView, wanted: Wanted) -> Result<Stacks<Collected>, FindError> {
         let visitor =
-            Collected::restored(self.view.shape(), self.view.names().clone(), saved, wanted);
+            Collected::restored(self.view.shape(), self.view.shared_names(), saved, wanted);
         let damaged = || FindError::from(IndexError::Damaged { at: 0 });
         let stacks = Stacks::restore(&saved.stacks, visitor).ok_or_else(damaged)?;
         let mut stacks = self.program.prepare(stacks);

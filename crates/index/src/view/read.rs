@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::batch_summary::BatchSummary;
 use crate::bytes::Reader;
@@ -21,7 +22,7 @@ pub struct View<'a> {
     index: &'a Index,
     buffer: &'a IndexedBuffer,
     shape: ViewShape,
-    names: Names,
+    names: Arc<Names>,
 }
 
 /// The sums of the functions of a part of a buffer.
@@ -43,12 +44,12 @@ impl<'a> View<'a> {
             return Ok(None);
         };
         let shape = ViewShape::new(log2, buffer.covered());
-        let mut own = View { index, buffer, shape, names: Names::default() };
+        let mut own = View { index, buffer, shape, names: Arc::default() };
         let mut names = Names::default();
         for batch in buffer.batches() {
             own.read(batch, Section::Names, |from| names.read(from))?;
         }
-        own.names = names;
+        own.names = Arc::new(names);
         Ok(Some(own))
     }
 
@@ -60,6 +61,11 @@ impl<'a> View<'a> {
     /// The functions and threads.
     pub fn names(&self) -> &Names {
         &self.names
+    }
+
+    /// The same, shared.
+    pub(crate) fn shared_names(&self) -> Arc<Names> {
+        Arc::clone(&self.names)
     }
 
     /// The buffer.
