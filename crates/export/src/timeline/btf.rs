@@ -162,7 +162,7 @@ impl Maker {
             (Some(until), true) => event.slice.begin < until,
             (Some(until), false) => event.slice.end <= until,
         };
-        while let Some(event) = events.next_if(&is_before) {
+        while let Some(event) = events.next_if(is_before) {
             self.now = self.now.max(event.at);
             match event.begins {
                 true => self.begin(view, process, event.slice),
