@@ -65,7 +65,7 @@ fn read_view(subject: Subject<'_>, plan: &Plan, index: &Index) {
         for number in [0, 7, 40] {
             let _ = player.stack(number, 0);
         }
-        let _ = player.sums(0, 10..150);
+        let _ = player.sums(10..150);
         let _ = player.detail(70..120, 100, |_| {});
     }
 }
