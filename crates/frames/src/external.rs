@@ -15,6 +15,8 @@ use crate::splitter::Splitter;
 ///
 /// What comes before formatter frames has a [`Splitter`] for these, and passes on to it the bytes
 /// that it has unpacked, with their offsets in the buffer, which need not be contiguous.
+/// Where bytes are missing it calls [`Splitter::finish`], which reports the incomplete frame; what
+/// it passes on next begins a frame, or in the framings of a trace port, is searched for one.
 pub trait SplitLink: Clone + PartialEq + Debug + Send + Sync + 'static {
     /// Splits all of `bytes`, which start at offset `at` of the buffer. Each byte must become part
     /// of a piece or of an event of `out`, in this call or a later one: [`Event::Null`] for bytes
