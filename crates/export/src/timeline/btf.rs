@@ -13,7 +13,7 @@
 //! terminate. Readers take a note for a part of the event, and no comment among events: what is
 //! known of losses is in the header.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
 use tracewright_analysis::stacks::{Ending, Entry};
@@ -26,12 +26,15 @@ use crate::text::{line, word};
 /// Losses in the header.
 const MOST_LOSSES: usize = 100;
 
+/// Events of all sources together: an exception suspends all functions that are open.
+const MOST_ROWS: usize = 1 << 23;
+
 /// What executes, or is called: a name, and which of those with this name.
 #[derive(Clone, Copy)]
 struct Entity {
     kind: char,
-    name: usize,
-    instance: u64,
+    name: u32,
+    instance: u32,
 }
 
 /// A thread: its task, unless it has exceptions alone, and what is open in it.
@@ -63,10 +66,15 @@ struct Row {
 /// Makes the rows of one source after another.
 struct Maker {
     rows: Vec<Row>,
+    /// The number of rows at which there is no room for more of the source, whether there was
+    /// one more, and the time of the first such row of any source.
+    most: usize,
+    is_full: bool,
+    until: u64,
     names: Vec<String>,
-    numbers: HashMap<(char, String), usize>,
+    numbers: HashMap<(char, String), u32>,
     /// By name: how many there were.
-    instances: Vec<u64>,
+    instances: Vec<u32>,
     core: Entity,
     /// The time of the last row of the source.
     now: u64,
@@ -75,18 +83,23 @@ struct Maker {
 impl Maker {
     /// Another entity with this name.
     fn entity(&mut self, kind: char, name: String) -> Entity {
-        let next = self.names.len();
+        let next = self.names.len() as u32;
         let number = *self.numbers.entry((kind, name.clone())).or_insert(next);
         if number == next {
             self.names.push(name);
             self.instances.push(0);
         }
-        let count = self.instances.get_mut(number);
+        let count = self.instances.get_mut(number as usize);
         let instance = count.map_or(0, |count| std::mem::replace(count, *count + 1));
         Entity { kind, name: number, instance }
     }
 
     fn row(&mut self, source: Entity, target: Entity, event: &'static str) {
+        if self.rows.len() >= self.most {
+            self.is_full = true;
+            self.until = self.until.min(self.now);
+            return;
+        }
         self.rows.push(Row { at: self.now, source, target, event });
     }
 
@@ -162,7 +175,9 @@ impl Maker {
             (Some(until), true) => event.slice.begin < until,
             (Some(until), false) => event.slice.end <= until,
         };
-        while let Some(event) = events.next_if(is_before) {
+        while !self.is_full
+            && let Some(event) = events.next_if(is_before)
+        {
             self.now = self.now.max(event.at);
             match event.begins {
                 true => self.begin(view, process, event.slice),
@@ -174,6 +189,14 @@ impl Maker {
 
 /// The file.
 pub(super) fn write(view: &TimelineView<'_>, out: &mut Pieces<'_>) {
+    write_most(view, out, MOST_ROWS);
+}
+
+/// The file with at most `most` events. Of what is left out, none is before an event that is not.
+pub(super) fn write_most(view: &TimelineView<'_>, out: &mut Pieces<'_>, most: usize) {
+    let Maker { mut rows, names, until, .. } = rows(view, most);
+    rows.sort_by_key(|row| row.at);
+    rows.truncate(rows.partition_point(|row| row.at < until));
     let _ = write!(
         out,
         "#version 2.1.5\n#creator Tracewright {}\n# {}\n",
@@ -191,23 +214,12 @@ pub(super) fn write(view: &TimelineView<'_>, out: &mut Pieces<'_>) {
     if losses.len() > MOST_LOSSES {
         let _ = writeln!(out, "# trace was lost {} times more", losses.len() - MOST_LOSSES);
     }
-    out.text("#timeScale ns\n");
-    let core = Entity { kind: 'C', name: 0, instance: 0 };
-    let mut maker = Maker {
-        rows: Vec::new(),
-        names: Vec::new(),
-        numbers: HashMap::new(),
-        instances: Vec::new(),
-        core,
-        now: 0,
-    };
-    let threads = view.timeline.by_thread();
-    for source in 0..view.sources.len() {
-        source_rows(view, source, &threads, &mut maker);
+    if until != u64::MAX {
+        let _ =
+            writeln!(out, "# more than {most} events: those from {} on are left out", until / 1000);
     }
-    let Maker { mut rows, names, .. } = maker;
-    rows.sort_by_key(|row| row.at);
-    let name = |entity: Entity| names.get(entity.name).map_or("_", String::as_str);
+    out.text("#timeScale ns\n");
+    let name = |entity: Entity| names.get(entity.name as usize).map_or("_", String::as_str);
     for Row { at, source, target, event } in rows {
         if !out.is_wanted() {
             return;
@@ -225,6 +237,28 @@ pub(super) fn write(view: &TimelineView<'_>, out: &mut Pieces<'_>) {
     }
 }
 
+/// The rows of all sources, one after another.
+fn rows(view: &TimelineView<'_>, most: usize) -> Maker {
+    let mut maker = Maker {
+        rows: Vec::new(),
+        most: 0,
+        is_full: false,
+        until: u64::MAX,
+        names: Vec::new(),
+        numbers: HashMap::new(),
+        instances: Vec::new(),
+        core: Entity { kind: 'C', name: 0, instance: 0 },
+        now: 0,
+    };
+    let threads = view.timeline.by_thread();
+    let sources = view.sources.len();
+    for source in 0..sources {
+        maker.most = most / sources * (source + 1);
+        source_rows(view, source, &threads, &mut maker);
+    }
+    maker
+}
+
 /// The rows of a source.
 fn source_rows(view: &TimelineView<'_>, source: usize, threads: &[Vec<Slice>], maker: &mut Maker) {
     let own = |thread: usize| view.source(thread) == source;
@@ -233,19 +267,22 @@ fn source_rows(view: &TimelineView<'_>, source: usize, threads: &[Vec<Slice>], m
         return;
     }
     maker.core = maker.entity('C', word(view.source_name(source)).replace(',', "_"));
-    maker.now = 0;
+    (maker.now, maker.is_full) = (0, false);
     let running: Vec<(u64, usize)> = view.timeline.running(source).collect();
+    // An ITM reports exceptions, and not what they interrupt.
+    let tasks: HashSet<usize> = running.iter().map(|(_, thread)| *thread).collect();
     let mut all: HashMap<usize, _> = HashMap::new();
     for thread in numbers {
         let slices = threads.get(thread).map_or(&[][..], Vec::as_slice);
-        // An ITM reports exceptions, and not what they interrupt.
-        let is_task = running.iter().any(|(_, running)| *running == thread);
-        let task =
-            is_task.then(|| maker.entity('T', word(view.thread_name(thread)).replace(',', "_")));
+        let name = || word(view.thread_name(thread)).replace(',', "_");
+        let task = tasks.contains(&thread).then(|| maker.entity('T', name()));
         let process = Process { task, ..Process::default() };
         all.insert(thread, (process, view.events(thread, slices).into_iter().peekable()));
     }
     for (n, &(from, thread)) in running.iter().enumerate() {
+        if maker.is_full {
+            return;
+        }
         if let Some(before) = n.checked_sub(1).and_then(|n| running.get(n))
             && let Some((process, _)) = all.get(&before.1)
         {

@@ -173,4 +173,17 @@ fn processes_and_runnables_of_btf() {
     assert_eq!(rows, want.lines().collect::<Vec<_>>(), "{file}");
     assert!(file.starts_with("#version 2.1.5\n#creator Tracewright "), "{file}");
     assert!(file.contains("\n#timeScale ns\n"), "{file}");
+    // Of nine events the last would be one of two at the same time.
+    let mut cut = Vec::new();
+    let mut put = |piece: Vec<u8>| {
+        cut.extend(piece);
+        true
+    };
+    let mut out = Pieces::new(&mut put);
+    btf::write_most(&view, &mut out, 9);
+    out.finish();
+    let cut = String::from_utf8(cut).expect("text");
+    assert!(cut.contains("\n# more than 9 events: those from 8 on are left out\n"), "{cut}");
+    let got: Vec<&str> = cut.lines().filter(|line| !line.starts_with('#')).collect();
+    assert_eq!(got, rows[..8], "{cut}");
 }

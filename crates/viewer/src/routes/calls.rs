@@ -111,7 +111,7 @@ fn longest(
     }
     beyond = beyond.max(calls.get(limit).map(|(_, call)| call.total));
     calls.truncate(limit);
-    let next = batches.get(part + 1);
+    let next = batches.get(part.saturating_add(1));
     let mut out = String::new();
     Object::new(&mut out)
         .list("calls", &calls, put)
