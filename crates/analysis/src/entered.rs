@@ -3,9 +3,13 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tracewright_base::{BlockId, BlockStep, Kind as Effect, Range, Role};
+use tracewright_scan::prefetch;
 
 use crate::code::Place;
 use crate::transfer::{Kind, NO_FUNCTION, Transfer, empty};
+
+/// Transfers ahead of the one that is read whose blocks are prefetched.
+const AHEAD: usize = 8;
 
 /// A block after a step that execution may leave its function by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,7 +99,7 @@ struct Blocks {
 }
 
 impl Blocks {
-    /// As [`SharedBlocks::transfer`].
+    /// A transfer, without its source and what precedes it.
     #[inline]
     fn transfer(&self, transfer: &BlockTransfer) -> Option<Transfer> {
         let exit = *self.exits.get(transfer.from.id().index())?;
@@ -104,6 +108,12 @@ impl Blocks {
         let (kind, instructions) = (exit.kind()?, transfer.instructions);
         let ret = exit.return_address();
         Some(Transfer { target, ret, function, instructions, kind, entry, stub, ..empty(0, 0) })
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, transfer: &BlockTransfer) {
+        prefetch(&self.exits, transfer.from.id().index());
+        prefetch(&self.entered, transfer.to.index());
     }
 
     fn resize(&mut self, len: usize) {
@@ -119,19 +129,17 @@ impl Blocks {
 pub(crate) struct SharedBlocks(Arc<Mutex<Blocks>>);
 
 impl SharedBlocks {
-    /// A transfer, without its source and what precedes it.
-    pub(crate) fn transfer(&self, transfer: &BlockTransfer) -> Option<Transfer> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).transfer(transfer)
-    }
-
-    /// Passes transfers to `each`, as [`transfer`](Self::transfer) makes them.
+    /// Passes transfers to `each`, without their source and what precedes them.
     pub(crate) fn transfers(
         &self,
         transfers: &[BlockTransfer],
         mut each: impl FnMut(&BlockTransfer, Transfer),
     ) {
         let blocks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        for short in transfers {
+        for (n, short) in transfers.iter().enumerate() {
+            if let Some(ahead) = transfers.get(n + AHEAD) {
+                blocks.prefetch(ahead);
+            }
             if let Some(transfer) = blocks.transfer(short) {
                 each(short, transfer);
             }
@@ -175,16 +183,11 @@ impl Entered {
         self.blocks.exits.get(id.index()).copied().unwrap_or(Exit::UNKNOWN)
     }
 
-    /// Loads what is known of the blocks of `transfers` into the nearest cache. These loads are
-    /// independent of each other; where the transfers are taken, each would wait for a mispredicted
-    /// branch.
+    /// Prefetches what is known of the blocks of `transfers`. Where the transfers are taken, each
+    /// would wait for its own.
     #[inline]
-    pub(crate) fn load(&self, transfers: &[BlockTransfer]) {
-        let sum = transfers.iter().fold(0, |sum, transfer| {
-            let exit = self.exit(transfer.from.id()).0;
-            sum ^ exit ^ self.get(transfer.to).map_or(0, |block| block.target)
-        });
-        std::hint::black_box(sum);
+    pub(crate) fn prefetch(&self, transfers: &[BlockTransfer]) {
+        transfers.iter().for_each(|transfer| self.blocks.prefetch(transfer));
     }
 
     /// Stores the function of a block at `target`. `unwinds`: as in [`EnteredBlock`].

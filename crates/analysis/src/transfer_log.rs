@@ -157,42 +157,18 @@ impl TransferLog {
     }
 
     /// The transfers of a range, in order.
-    pub(crate) fn range(&self, range: Range<usize>) -> impl Iterator<Item = Transfer> + '_ {
-        let mut other = self.others.partition_point(|(number, _)| *number < range.start);
-        range.filter_map(move |number| match self.others.get(other) {
-            Some((its, transfer)) if *its == number => {
-                other += 1;
-                Some(*transfer)
-            }
-            _ => self.whole(number - other),
-        })
+    pub(crate) fn range(&self, range: Range<usize>) -> InOrder<'_> {
+        let other = self.others.partition_point(|(number, _)| *number < range.start);
+        let batch = self.batches.partition_point(|batch| batch.first + other <= range.start);
+        let numbers = range.start..range.end.min(self.len());
+        InOrder { log: self, numbers, other, batch, whole: Vec::new(), next: 0 }
     }
 
     /// Passes the transfers of a range to `each`, in order, several at a time.
     pub(crate) fn each(&self, range: Range<usize>, mut each: impl FnMut(&[Transfer])) {
-        let mut whole = Vec::with_capacity(AT_ONCE);
-        let mut other = self.others.partition_point(|(number, _)| *number < range.start);
-        let mut batch = self.batches.partition_point(|batch| batch.first + other <= range.start);
-        let (mut number, end) = (range.start, range.end.min(self.len()));
-        while number < end {
-            if let Some((its, transfer)) = self.others.get(other)
-                && *its == number
-            {
-                whole.push(*transfer);
-                (other, number) = (other + 1, number + 1);
-            } else {
-                let until = self.others.get(other).map_or(end, |(its, _)| (*its).min(end));
-                let until = until.min(number + AT_ONCE - whole.len());
-                self.whole_of(number - other..until - other, &mut batch, &mut whole);
-                number = until;
-            }
-            if whole.len() == AT_ONCE {
-                each(&whole);
-                whole.clear();
-            }
-        }
-        if !whole.is_empty() {
-            each(&whole);
+        let mut all = self.range(range);
+        while all.fill() {
+            each(&all.whole);
         }
     }
 
@@ -221,14 +197,59 @@ impl TransferLog {
             number = end;
         }
     }
+}
 
-    /// The transfer between cached blocks with a number among these.
-    fn whole(&self, number: usize) -> Option<Transfer> {
-        let short = self.short.get(number / PIECE)?.get(number % PIECE)?;
-        let batch = self.batches.partition_point(|batch| batch.first <= number).checked_sub(1)?;
-        let Batch { base, source, blocks, .. } = self.batches.get(batch)?;
-        let at = base.wrapping_add(short.from.offset());
-        Some(Transfer { at, source: *source, ..blocks.transfer(short)? })
+/// Transfers of a log, in order.
+#[derive(Debug)]
+pub(crate) struct InOrder<'a> {
+    log: &'a TransferLog,
+    /// The numbers of those that were not made whole yet.
+    numbers: Range<usize>,
+    /// The position of the next one among the others, and of the next batch.
+    other: usize,
+    batch: usize,
+    /// Those that were made whole last, at most [`AT_ONCE`], and the next one of them.
+    whole: Vec<Transfer>,
+    next: usize,
+}
+
+impl InOrder<'_> {
+    /// Makes the next transfers whole. Returns `false` at the end.
+    #[inline(never)]
+    fn fill(&mut self) -> bool {
+        let InOrder { log, numbers: Range { start: number, end }, other, batch, whole, next } =
+            self;
+        whole.clear();
+        whole.reserve((*end - *number).min(AT_ONCE));
+        *next = 0;
+        while *number < *end && whole.len() < AT_ONCE {
+            if let Some((its, transfer)) = log.others.get(*other)
+                && its == number
+            {
+                whole.push(*transfer);
+                (*other, *number) = (*other + 1, *number + 1);
+            } else {
+                let until = log.others.get(*other).map_or(*end, |(its, _)| (*its).min(*end));
+                let until = until.min(*number + AT_ONCE - whole.len());
+                log.whole_of(*number - *other..until - *other, batch, whole);
+                *number = until;
+            }
+        }
+        !whole.is_empty()
+    }
+}
+
+impl Iterator for InOrder<'_> {
+    type Item = Transfer;
+
+    #[inline]
+    fn next(&mut self) -> Option<Transfer> {
+        if self.next == self.whole.len() && !self.fill() {
+            return None;
+        }
+        let transfer = self.whole.get(self.next).copied();
+        self.next += 1;
+        transfer
     }
 }
 

@@ -65,7 +65,14 @@ impl Transfers {
 
     /// Takes the steps of a walk.
     fn walked(&mut self, batch: &Batch<'_>, walk: &Walk) {
-        for transfers in walk.transfers().chunks(AT_ONCE) {
+        let mut chunks = walk.transfers().chunks(AT_ONCE).peekable();
+        if let Some(first) = chunks.peek() {
+            self.prefetch(batch.source, first);
+        }
+        while let Some(transfers) = chunks.next() {
+            if let Some(next) = chunks.peek() {
+                self.prefetch(batch.source, next);
+            }
             self.block_transfers(batch, transfers);
         }
         if let Some(last) = walk.last
@@ -79,14 +86,15 @@ impl Transfers {
         }
     }
 
+    fn prefetch(&self, source: usize, transfers: &[BlockTransfer]) {
+        if let Some(entered) = self.entered.get(source) {
+            entered.prefetch(transfers);
+        }
+    }
+
     /// Takes transfers of a source.
     fn block_transfers(&mut self, batch: &Batch<'_>, transfers: &[BlockTransfer]) {
         let (source, at, blocks) = (batch.source, batch.start, &batch.blocks);
-        if self.frames.is_some()
-            && let Some(entered) = self.entered.get(source)
-        {
-            entered.load(transfers);
-        }
         let mut left = transfers;
         loop {
             left = left.get(self.known_transfers(source, at, left)..).unwrap_or_default();

@@ -4,6 +4,7 @@ use std::sync::Weak;
 
 use tracewright_base::{BatchBuffer, BlockId, BlockStep, CachedBlock, CachedBlocks, Numbering};
 use tracewright_image::MemoryId;
+use tracewright_scan::prefetch;
 
 use super::state::{Continues, continues};
 use crate::entered::BlockTransfer;
@@ -16,6 +17,11 @@ struct Mark(u32);
 const INSTRUCTIONS: u32 = (1 << 7) - 1;
 /// In place of the number of a block: execution may leave the function.
 const LEAVES: u32 = (1 << 24) - 1;
+
+/// Steps ahead of the one that is taken whose marks are prefetched, where these take more bytes
+/// than [`LARGE`].
+const AHEAD: usize = 16;
+const LARGE: usize = 1 << 18;
 
 const _: () = assert!(CachedBlock::MAX_INSTRUCTIONS <= INSTRUCTIONS);
 
@@ -118,6 +124,7 @@ impl Walk {
         steps: &'a [BlockStep],
     ) -> &'a [BlockStep] {
         let marks = &marks.marks[..];
+        let large = size_of_val(marks) > LARGE;
         if self.transfers.len() < steps.len() {
             self.transfers.resize(steps.len().max(BatchBuffer::STEPS), BlockTransfer::NONE);
         }
@@ -129,6 +136,9 @@ impl Walk {
             && let Some(room) = self.transfers.get_mut(count)
             && mark != Mark::UNKNOWN
         {
+            if large && let Some(ahead) = left.get(AHEAD) {
+                prefetch(marks, ahead.index());
+            }
             let at = BlockStep::from_word(from.index() as u32, step.offset());
             *room = BlockTransfer { from: at, to: step.id(), instructions };
             let stays = before.leads_to(*step);
