@@ -12,10 +12,13 @@ use tracewright_decode::{Fork, Listener, Plan};
 use tracewright_testing::{Random, times};
 
 use super::{Case, captures, making, shared};
+use crate::bytes::Reader;
 use crate::chain::Shape;
-use crate::index::Index;
+use crate::format::Section;
+use crate::index::{Index, IndexedBuffer};
 use crate::key::{Key, Kind};
 use crate::tiles::builder::Program;
+use crate::tiles::granule::{read_lengths, read_sums};
 use crate::view::{
     COUNTS, FunctionSums, GRANULE_TILES, MOST_ROWS, Names, Player, Series, Tile, TilePart, TileRow,
     ValueSums, View, ViewFrame, length_class,
@@ -417,6 +420,33 @@ struct Compared {
     threads: usize,
     stacks: usize,
     deep: usize,
+    /// Batches before the last one that have lengths of calls, and that leave them to a later one.
+    stored: usize,
+    left: usize,
+}
+
+/// Lengths of calls are few beside the trace, except in the last batch.
+fn check_lengths(index: &Index, buffer: &IndexedBuffer, source: usize, compared: &mut Compared) {
+    let (mut since, mut calls) = (0, 0);
+    let (_, others) = buffer.batches().split_last().expect("a batch");
+    for batch in others {
+        let bytes = index.section(batch, Section::Functions).expect("functions");
+        let mut from = Reader(&bytes);
+        let mut lengths = Vec::new();
+        for n in 0..=source {
+            let sums = read_sums(&mut from).expect("sums");
+            lengths = read_lengths(&mut from).expect("lengths");
+            calls += if n == source { sums.iter().map(|(_, own)| own.ended).sum() } else { 0 };
+        }
+        match lengths.len() as u64 {
+            0 => compared.left += usize::from(calls > 0),
+            entries => {
+                compared.stored += 1;
+                assert!(entries * 256 <= batch.end - since, "{entries} from {since}");
+                (since, calls) = (batch.end, 0);
+            }
+        }
+    }
 }
 
 fn check(case: &Case, making: &Making, compared: &mut Compared) {
@@ -480,6 +510,7 @@ fn check(case: &Case, making: &Making, compared: &mut Compared) {
                 assert_eq!(found, want, "{}: batch {batch}", case.name);
             }
             assert_eq!(of_batches, granules.len());
+            check_lengths(&index, buffer, source, compared);
             let all = view.sums(source, 0..u64::MAX).expect("sums");
             assert_eq!(all.functions, sums(&record, source, |_| true), "{}", case.name);
             assert_eq!(all.offsets, 0..buffer.covered());
@@ -562,13 +593,14 @@ fn views_of_several_cores_are_those_of_the_whole_trace() {
     for case in &cases {
         check(case, &making(case, true), &mut compared);
     }
-    assert!(cases.is_empty() || compared.counted > 20, "{compared:?}");
+    assert!(cases.is_empty() || compared.counted > 20 && compared.left > 0, "{compared:?}");
 }
 
 /// Captures whose bytes are damaged, in shapes that tiles and segments do not share.
 #[test]
 fn views_of_damaged_traces_are_those_of_the_whole_trace() {
     let mut random = Random::new(53);
+    let mut compared = Compared::default();
     let cases = captures();
     for _ in 0..times(12) {
         let case = &cases[random.index(cases.len())];
@@ -588,8 +620,9 @@ fn views_of_damaged_traces_are_those_of_the_whole_trace() {
         let len = case.capture.buffers.iter().map(|buffer| buffer.len()).max().unwrap_or(0);
         let shape = Shape::new(64 + random.below(len / 8 + 1), 1 + random.below(6));
         let making = Making { shape, jobs: 1, full: random.one_in(2), ..Making::default() };
-        check(&case, &making, &mut Compared::default());
+        check(&case, &making, &mut compared);
     }
+    assert!(compared.stored > 2, "{compared:?}");
 }
 
 /// Decodes the whole trace, and takes the stacks after some elements.

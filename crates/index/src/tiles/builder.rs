@@ -142,7 +142,7 @@ impl Builder {
         own.put_tiles(&mut sections.tiles);
         own.put_frames(&mut sections.frames);
         own.put_sums(&mut sections.sums);
-        own.put_functions(&mut sections.functions);
+        own.put_functions(last, &mut sections.functions);
         put(&mut sections.stacks, std::mem::take(&mut self.saved_count));
         sections.stacks.append(&mut self.saved_bytes);
         self.saved = None;

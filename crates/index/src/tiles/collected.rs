@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tracewright_analysis::stacks::{Begin, Ending, Entry, FunctionId, Position, Time, Visitor};
 
 use super::frame::{self, ViewFrame};
-use super::granule::{FunctionSums, GRANULE_TILES, Granule, put_lengths, put_sums};
+use super::granule::{CallLengths, FunctionSums, GRANULE_TILES, Granule, put_lengths, put_sums};
 use super::listener::Counted;
 use super::names::{Names, ViewThread};
 use super::shares::{Shares, TRACKED};
@@ -17,6 +17,10 @@ use super::values::ValueSums;
 use super::{MOST_LEVELS, ViewShape};
 use crate::bytes::put;
 use crate::segment::Times;
+
+/// Bytes of trace for each entry of how long calls take: the entries, of 4 bytes mostly, take a
+/// 64th of the trace.
+const LENGTHS_SHARE: u64 = 4 * 64;
 
 /// The frames that are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,8 +128,9 @@ pub(crate) struct Collected {
     active_in_granule: Vec<usize>,
     /// By level: the threads that executed in its tile.
     active_in_level: Vec<Vec<usize>>,
-    /// The end of the bytes so far.
+    /// The end of the bytes so far, and of those whose lengths of calls are stored.
     end: u64,
+    lengths_until: u64,
     wanted: Wanted,
     /// What is received is known already: stacks are restored.
     is_restored: bool,
@@ -151,6 +156,7 @@ impl Collected {
             active_in_granule: Vec::new(),
             active_in_level: vec![Vec::new(); levels],
             end: 0,
+            lengths_until: 0,
             wanted: Wanted::Long,
             is_restored: false,
             numbers: None,
@@ -670,8 +676,15 @@ impl Collected {
         }
     }
 
-    /// For each source: the sums of the granules together, and how long calls take.
-    pub(super) fn put_functions(&mut self, out: &mut Vec<u8>) {
+    /// For each source: the sums of the granules together, and how long calls take since they were
+    /// stored last. `last`: the trace ends; before that, they are not stored where they are large.
+    pub(super) fn put_functions(&mut self, last: bool, out: &mut Vec<u8>) {
+        let entries: u64 = self.sources.iter().map(|own| own.sums.length_entries()).sum();
+        let since = self.end.saturating_sub(self.lengths_until);
+        let stores = last || entries.saturating_mul(LENGTHS_SHARE) <= since;
+        if stores {
+            self.lengths_until = self.end;
+        }
         for own in &mut self.sources {
             let mut functions = BTreeMap::<u32, FunctionSums>::new();
             for (function, sums) in own.granules.drain(..).flat_map(|granule| granule.functions) {
@@ -679,7 +692,8 @@ impl Collected {
             }
             let functions: Vec<_> = functions.into_iter().collect();
             put_sums(&functions, out);
-            put_lengths(&own.sums.take_lengths(), out);
+            let lengths = if stores { own.sums.take_lengths() } else { CallLengths::new() };
+            put_lengths(&lengths, out);
         }
     }
 }

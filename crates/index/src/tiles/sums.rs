@@ -62,6 +62,12 @@ impl Sums {
         all.filter(|(_, sums)| *sums != FunctionSums::default()).collect()
     }
 
+    /// The number of entries of [`take_lengths`](Self::take_lengths).
+    pub(crate) fn length_entries(&self) -> u64 {
+        let counts = self.lengths.iter().flatten().flat_map(|own| own.iter());
+        counts.filter(|count| **count > 0).count() as u64
+    }
+
     /// Takes how long calls take.
     pub(crate) fn take_lengths(&mut self) -> CallLengths {
         let mut all = CallLengths::new();
