@@ -373,7 +373,7 @@ impl Decoder {
         if known.is_some_and(|known| known != shown) {
             self.lose(at, Inconsistency::Unexpected, sink);
         }
-        self.mode = Some(shown);
+        self.mode = if config.mode == Mode::Auto { Some(shown) } else { known };
     }
 
     /// RCODE, RDATA and HREPEAT of a ResourceFull message.
