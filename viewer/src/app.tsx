@@ -2,21 +2,24 @@
 
 import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { copyLink, dialog } from "./commands";
+import { copyLink, dialog, openView } from "./commands";
 import * as state from "./model/state";
 import type { AxisKind, LeftPanel, RightPanel } from "./model/state";
 import { notes } from "./model/notes";
 import { waiting } from "./data/store";
 import { bytes, count, things } from "./format";
+import { About } from "./panels/about";
 import { Bookmarks } from "./panels/bookmarks";
 import { Calls } from "./panels/calls";
 import { Exceptions } from "./panels/exceptions";
 import { Find } from "./panels/find";
+import { Flame } from "./panels/flame";
 import { Functions } from "./panels/functions";
 import { Instructions } from "./panels/instructions";
 import { Output } from "./panels/output";
 import { Source } from "./panels/source";
 import { Stack } from "./panels/stack";
+import { Threads, hasThreads } from "./panels/threads";
 import { Tree } from "./panels/tree";
 import { visible } from "./text";
 import { announced, lengthOf, showAll, zoom, zoomToSelection } from "./timeline/navigate";
@@ -41,12 +44,12 @@ const AXES: [AxisKind, string][] = [
 function Top() {
   const capture = state.capture.value;
   const info = state.buffer.value;
-  if (capture === null || info === null) return null;
+  if (capture === null) return null;
   const facts = [
     capture.program,
     capture.core,
-    bytes(info.bytes),
-    info.instructions > 0 ? things(info.instructions, "instruction") : undefined,
+    info === null ? undefined : bytes(info.bytes),
+    info !== null && info.instructions > 0 ? things(info.instructions, "instruction") : undefined,
     capture.growing ? "being recorded" : undefined,
   ];
   return (
@@ -59,7 +62,7 @@ function Top() {
       <h1>{visible(capture.name)}</h1>
       <span class="facts">{visible(facts.filter((fact) => fact !== undefined && fact !== "").join("  ·  "), 400)}</span>
       <span class="space" />
-      {capture.buffers.length > 1 && (
+      {info !== null && capture.buffers.length > 1 && (
         <label>
           <span class="hidden">Buffer</span>
           <select
@@ -84,6 +87,14 @@ function Top() {
         </button>
         <button type="button" class="button" onClick={() => (dialog.value = "goto")}>
           Go to… <kbd>G</kbd>
+        </button>
+        <button
+          type="button"
+          class="button"
+          title="Opens ui.perfetto.dev, and passes the calls in the view to it"
+          onClick={() => void openView()}
+        >
+          Open in Perfetto
         </button>
         <button type="button" class="button" onClick={() => void copyLink()}>
           Copy link
@@ -242,8 +253,18 @@ function Divider(props: { label: string; column?: boolean; value: number; set: (
 
 function LeftPane() {
   const info = state.buffer.value;
+  const exported = state.capture.value?.exported;
+  const report = exported?.report;
   const exceptions = info?.exceptions.reduce((sum, e) => sum + e.count, 0) ?? 0;
-  const tabs: Tab<LeftPanel>[] = [
+  // Only in a file.
+  const own: Tab<LeftPanel>[] = [
+    { id: "about", label: "About" },
+    { id: "flame", label: "Flame graph" },
+    { id: "threads", label: "Threads" },
+  ];
+  const has = { flame: (report?.flame.length ?? 0) > 1, threads: hasThreads(report, state.capture.value?.buffers.length ?? 0) };
+  const first = own.filter(({ id }) => exported !== undefined && (id === "about" || has[id as "flame" | "threads"]));
+  const others: Tab<LeftPanel>[] = [
     { id: "functions", label: "Functions" },
     { id: "calls", label: "Calls" },
     { id: "tree", label: "Call tree" },
@@ -256,7 +277,12 @@ function LeftPane() {
       ...(notes.value.length > 0 ? { badge: count(notes.value.length) } : {}),
     },
   ];
+  const tabs = info === null ? first : [...first, ...others];
+  const active = tabs.find((tab) => tab.id === state.left.value)?.id ?? tabs[0]?.id ?? "functions";
   const panel = {
+    about: About,
+    flame: Flame,
+    threads: Threads,
     functions: Functions,
     calls: Calls,
     tree: Tree,
@@ -264,11 +290,11 @@ function LeftPane() {
     output: Output,
     find: Find,
     bookmarks: Bookmarks,
-  }[state.left.value];
+  }[active];
   const Panel = panel;
   return (
-    <Tabs name="left" label="Analysis" tabs={tabs} active={state.left.value} select={(id) => (state.left.value = id)}>
-      <Boundary key={`${state.bufferNumber.value} ${state.left.value}`}>
+    <Tabs name="left" label="Analysis" tabs={tabs} active={active} select={(id) => (state.left.value = id)}>
+      <Boundary key={`${state.bufferNumber.value} ${active}`}>
         <Panel />
       </Boundary>
     </Tabs>
@@ -294,9 +320,24 @@ function RightPane() {
 export function App() {
   const panes = useRef<HTMLElement>(null);
   useEffect(() => {
-    const name = state.capture.value?.name;
-    document.title = name === undefined ? "Tracewright" : `${visible(name, 80)} – Tracewright`;
+    const capture = state.capture.value;
+    const title = capture === null ? "" : (capture.exported?.title ?? `${visible(capture.name, 80)} – Tracewright`);
+    document.title = title === "" ? "Tracewright" : visible(title);
   }, [state.capture.value]);
+  if (state.buffer.value === null) {
+    // A file with what was decoded of a trace that cannot be viewed, such as that of a pipe.
+    return (
+      <div class="app">
+        <Top />
+        <Notices />
+        <main class="work">
+          <LeftPane />
+        </main>
+        <Status />
+        <Dialogs />
+      </div>
+    );
+  }
   return (
     <div class="app">
       <Top />
@@ -319,13 +360,19 @@ export function App() {
           </div>
         </section>
       </main>
-      <footer class="status">
-        <p class="line" role="status" aria-live="polite">
-          {announced.value}
-        </p>
-        <p>{waiting.value > 0 ? "reading…" : ""}</p>
-      </footer>
+      <Status />
       <Dialogs />
     </div>
+  );
+}
+
+function Status() {
+  return (
+    <footer class="status">
+      <p class="line" role="status" aria-live="polite">
+        {announced.value}
+      </p>
+      <p>{waiting.value > 0 ? "reading…" : ""}</p>
+    </footer>
   );
 }

@@ -8,6 +8,7 @@ import * as listing from "./model/listing";
 import { chromeTrace, save } from "./model/export";
 import { fragment } from "./model/link";
 import { exceptionName, goToMatch, isFault, momentOf } from "./model/moments";
+import { openInPerfetto } from "./model/perfetto";
 import { bookmarkFocus, bookmarkSelection } from "./model/notes";
 import { goToCall } from "./panels/calls";
 import { goToResult } from "./panels/find";
@@ -203,6 +204,7 @@ export const COMMANDS: readonly Command[] = [
   { label: "Bookmark at the focus", group: "Marks", keys: ["b"], run: () => mark(bookmarkFocus(), "Nothing is in focus.") },
   { label: "Bookmark of the selection", group: "Marks", keys: ["m"], run: () => mark(bookmarkSelection(), "Nothing is selected.") },
   { label: "Save the view for Perfetto, as JSON of Chrome", group: "Marks", keys: ["Shift+P"], run: saveView },
+  { label: "Open the view in Perfetto", group: "Marks", keys: ["Shift+O"], run: () => void openView() },
   { label: "Copy a link to this moment", group: "Marks", keys: ["y"], run: () => void copyLink() },
 ];
 
@@ -213,6 +215,22 @@ function saveView(): void {
   if (calls === 0) return navigate.announce("The view has no calls to save.");
   save("trace.json", text);
   navigate.announce(`${calls.toLocaleString("en")} calls were saved; Perfetto opens the file.`);
+}
+
+/** The address of Perfetto is opened here, and nowhere else: what it gets is what the reader sees. */
+export async function openView(): Promise<void> {
+  const picture = navigate.scene.current;
+  if (picture === null) return;
+  const { text, calls } = chromeTrace(picture);
+  if (calls === 0) return navigate.announce("The view has no calls to show.");
+  navigate.announce("Opening Perfetto…");
+  const how = await openInPerfetto(document.title, text);
+  const number = calls.toLocaleString("en");
+  navigate.announce(
+    how === "opened"
+      ? `Perfetto shows ${number} calls.`
+      : `Perfetto could not be opened: ${number} calls were saved as a file, which it opens.`,
+  );
 }
 
 function mark(done: boolean, problem: string): void {

@@ -18,7 +18,7 @@ const POLL_MS = 1000;
 
 /** Where the server accepts the cookie, the address has no token. */
 async function hideToken(): Promise<void> {
-  if (location.pathname === "/") return;
+  if (location.pathname === "/" || state.capture.peek()?.exported !== undefined) return;
   const response = await fetch("/api/notes");
   if (response.ok) history.replaceState(null, "", `/${location.hash}`);
 }
@@ -29,17 +29,14 @@ function followGrowth(): void {
   setTimeout(() => {
     state.backend
       .capture()
-      .then((next) => {
-        const [old, view] = [state.length.peek(), state.view.peek()];
-        const grew = next.checksum !== state.capture.peek()?.checksum || next.buffers.some((b) => b.bytes > old);
-        state.capture.value = next;
-        if (!grew) return;
-        forget();
-        // A view up to the end stays at the end.
-        if (view.to >= old) {
-          const to = state.length.peek();
-          state.show({ from: view.from === 0 ? 0 : to - (view.to - view.from), to });
+      .then(async (next) => {
+        const known = state.capture.peek();
+        if (next.checksum === known?.checksum) {
+          if (next.growing !== known.growing) state.capture.value = next;
+          return;
         }
+        await state.grow(next);
+        forget();
       })
       .catch((error: unknown) => {
         state.problem.value = error instanceof Error ? error.message : String(error);

@@ -8,7 +8,7 @@ import { serve } from "./mock.mjs";
 
 const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-async function violations(page) {
+export async function violations(page) {
   await page.evaluate(`(() => { ${axe}; window.axe = axe; })()`);
   return page.evaluate(async () => {
     const result = await window.axe.run(document, {

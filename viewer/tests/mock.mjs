@@ -498,7 +498,7 @@ export async function serve(options = {}) {
     const url = new URL(request.url, "http://localhost");
     const path = url.pathname.slice(1);
     const send = (status, type, body) => {
-      response.writeHead(status, { "Content-Type": type, "Content-Security-Policy": CSP, "Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff" });
+      response.writeHead(status, { "Content-Type": type, "Content-Security-Policy": CSP, "Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff", "Cross-Origin-Opener-Policy": "same-origin-allow-popups" });
       response.end(body);
     };
     log.push(url.pathname + url.search);

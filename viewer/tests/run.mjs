@@ -4,13 +4,16 @@
 import { launch } from "./browser.mjs";
 import { tests as accessibility } from "./accessibility.mjs";
 import { tests as damage } from "./damage.mjs";
+import { tests as exported } from "./exported.mjs";
 import { tests as hostile } from "./hostile.mjs";
 import { tests as journeys } from "./journeys.mjs";
+import { tests as live } from "./live.mjs";
 import { tests as model } from "./model.mjs";
+import { tests as perfetto } from "./perfetto.mjs";
 import { tests as server } from "./server.mjs";
 import { tests as speed } from "./speed.mjs";
 
-const all = { ...model, ...journeys, ...hostile, ...damage, ...accessibility, ...speed, ...server };
+const all = { ...model, ...journeys, ...hostile, ...damage, ...accessibility, ...speed, ...perfetto, ...server, ...exported, ...live };
 const wanted = process.argv.slice(2);
 const browser = await launch();
 let failed = 0;

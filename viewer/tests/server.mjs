@@ -7,18 +7,18 @@ import { openPage, remembered, settled } from "./browser.mjs";
 import { equal, truthy, until } from "./check.mjs";
 import { currentInstruction, keyboard } from "./journeys.mjs";
 
-const { TRACEWRIGHT_BIN: bin, TRACEWRIGHT_CAPTURE: capture } = process.env;
+export const { TRACEWRIGHT_BIN: bin, TRACEWRIGHT_CAPTURE: capture } = process.env;
 const VIEWS = process.env.TRACEWRIGHT_TIMES === undefined ? 40 : 200;
 
-async function command(...words) {
+export async function command(...words) {
   const { stdout } = await promisify(execFile)(bin, words, { maxBuffer: 2 ** 28 });
   return stdout;
 }
 
-const lines = (text) => text.split("\n").filter((line) => line.startsWith("{")).map((line) => JSON.parse(line));
+export const lines = (text) => text.split("\n").filter((line) => line.startsWith("{")).map((line) => JSON.parse(line));
 
 /** All calls, from the lines of `tracewright calls`. */
-async function calls() {
+export async function calls() {
   const open = new Map();
   const list = [];
   for (const line of lines(await command("calls", "--format", "json", capture))) {
@@ -40,8 +40,8 @@ async function calls() {
 }
 
 /** Starts `tracewright view`, and returns the address that it prints. */
-function start() {
-  const child = spawn(bin, ["view", "--no-browser", "--port", "0", capture], { stdio: ["ignore", "pipe", "pipe"] });
+export function start(options = [], path = capture) {
+  const child = spawn(bin, ["view", "--no-browser", "--port", "0", ...options, path], { stdio: ["ignore", "pipe", "pipe"] });
   return new Promise((resolve, reject) => {
     let text = "";
     const read = (part) => {

@@ -6,11 +6,13 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 #![cfg_attr(not(test), warn(clippy::todo, clippy::unimplemented, clippy::unreachable))]
 
+mod about;
 mod args;
 mod arguments;
 mod command_line;
 mod contradictions;
 pub mod demo;
+mod exported;
 mod fail;
 mod hardware;
 mod index;

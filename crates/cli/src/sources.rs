@@ -2,10 +2,10 @@
 //! user names, in that of a program that the user names, and in that of the capture: what a line
 //! table names may be any file of the machine.
 
-use std::collections::BTreeMap;
-use std::fs;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Mutex;
+use std::{fs, io};
 
 use tracewright::analysis::coverage::SourceFile;
 use tracewright::capture::read_regular;
@@ -87,6 +87,15 @@ impl<'a> Sources<'a> {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
+    /// The text of a file in a known folder, all of which is in the output.
+    pub fn whole(&self, file: &Path) -> io::Result<Vec<u8>> {
+        let text = self.text(file).map_err(io::Error::other)?;
+        if let Ok(mut read) = self.read.lock() {
+            read.insert(file.display().to_string(), Ok(file.to_owned()));
+        }
+        Ok(text.into_bytes())
+    }
+
     /// Fails where the file `output` of --output, or standard output for `-` or none, is one of the
     /// files that were opened.
     pub fn refuse(&self, output: Option<&Path>) -> Result<(), Fail> {
@@ -99,7 +108,8 @@ impl<'a> Sources<'a> {
         let read = self.read.lock().map(|mut read| std::mem::take(&mut *read)).unwrap_or_default();
         let (found, missing): (Vec<_>, Vec<_>) = read.into_iter().partition(|(_, r)| r.is_ok());
         let found = found.into_iter().filter_map(|(_, file)| file.ok());
-        let found: Vec<_> = found.map(|file| file.display().to_string()).collect();
+        let found: BTreeSet<_> = found.map(|file| file.display().to_string()).collect();
+        let found: Vec<_> = found.into_iter().collect();
         if !found.is_empty() {
             message::line(&format!("note: the output has lines of {}", found.join(", ")));
         }

@@ -6,7 +6,8 @@ use std::process::Command;
 
 use tracewright_testing::{skip, tool};
 
-/// Runs `viewer/tests/server.mjs` over the built-in example: calls, stacks, functions, journeys.
+/// Runs tests of `viewer/tests` over the built-in example: `server.mjs` (calls, stacks, functions,
+/// journeys), `exported.mjs` (files without a server), and `live.mjs` (a trace that grows).
 #[test]
 fn the_page_shows_what_other_verbs_print() {
     let viewer = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../viewer");
@@ -23,7 +24,7 @@ fn the_page_shows_what_other_verbs_print() {
     let made = Command::new(command).args(["demo", "--write"]).arg(&capture).output().unwrap();
     assert!(made.status.success());
     let mut tests = Command::new("node");
-    tests.args(["tests/run.mjs", "server"]).current_dir(&viewer);
+    tests.args(["tests/run.mjs", "server:", "exported:", "live:"]).current_dir(&viewer);
     tests.env("TRACEWRIGHT_BIN", command).env("TRACEWRIGHT_CAPTURE", &capture);
     let output = tests.output().unwrap();
     std::fs::remove_dir_all(&folder).unwrap();
@@ -31,5 +32,7 @@ fn the_page_shows_what_other_verbs_print() {
     let text = String::from_utf8_lossy(&text);
     println!("{text}");
     assert!(output.status.success(), "{text}");
-    assert!(text.matches("ok      server: ").count() >= 9, "{text}");
+    for (group, least) in [("server", 9), ("exported", 11), ("live", 1)] {
+        assert!(text.matches(&format!("ok      {group}: ")).count() >= least, "{group}: {text}");
+    }
 }

@@ -12,6 +12,7 @@
 use std::time::Duration;
 
 mod data;
+mod embedded;
 mod random;
 mod skipped;
 
@@ -19,6 +20,7 @@ pub use data::{
     c_library, c_options, reader, shared, shared_or_none, text, tool, tool_since, unpacked,
     without_tool,
 };
+pub use embedded::embedded;
 pub use random::Random;
 pub use skipped::{print_summary, skip};
 

@@ -162,7 +162,8 @@ pub(crate) fn add_headers(headers: &mut HeaderMap) {
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::REFERRER_POLICY, "no-referrer"),
         (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
-        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+        // The window of Perfetto, which the reader may open, answers to this page.
+        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin-allow-popups"),
     ] {
         headers.insert(name, HeaderValue::from_static(value));
     }

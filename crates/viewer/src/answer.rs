@@ -1,7 +1,6 @@
 //! What is answered.
 
 use tracewright::index::{FindError, IndexError};
-use tracewright::views::json::Object;
 
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,10 +33,14 @@ impl Problem {
         Problem::new(413, "too-large", format!("at most {most} bytes are decoded at once"))
     }
 
+    #[cfg(feature = "server")]
     /// The JSON of the answer.
     pub(crate) fn json(&self) -> String {
         let mut out = String::new();
-        Object::new(&mut out).text("error", self.code).text("message", &self.message).end();
+        tracewright::views::json::Object::new(&mut out)
+            .text("error", self.code)
+            .text("message", &self.message)
+            .end();
         out
     }
 }

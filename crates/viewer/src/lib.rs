@@ -3,11 +3,12 @@
 //! | file | contents |
 //! |---|---|
 //! | `served.rs` | [`Served`]: the trace that is shown, its index and its program |
-//! | `server.rs` | [`serve`]: connections, and the threads that answer |
+//! | `server.rs`, `answering.rs` | [`serve`]: connections, and the threads that answer |
 //! | `access.rs` | who may ask: host, token, origin; the headers of each answer |
 //! | `request.rs`, `answer.rs`, `arrays.rs`, `shown.rs` | parameters; answers as JSON and as arrays; text |
 //! | `work.rs` | what a thread has to answer with |
 //! | `routes/` | one file for each route |
+//! | `export/` | [`export()`]: a trace as one file, without a server |
 //! | `page.rs` | the files of the page, which are embedded |
 //!
 //! The server accepts connections on the loopback interface only. One thread takes requests; others
@@ -19,17 +20,27 @@
 #![cfg_attr(not(test), warn(clippy::todo, clippy::unimplemented, clippy::unreachable))]
 #![warn(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
+#[cfg(feature = "server")]
 mod access;
 mod answer;
+#[cfg(feature = "server")]
+mod answering;
 mod arrays;
+mod export;
 pub mod page;
 mod request;
 mod routes;
 mod served;
+#[cfg(feature = "server")]
 mod server;
 mod shown;
 mod work;
 
+#[cfg(feature = "server")]
 pub use access::Token;
+#[cfg(feature = "server")]
+pub use answering::Answering;
+pub use export::{ExportError, Exporting, MOST as MOST_EXPORTED, export, part_of};
 pub use served::{Files, Save, Served};
-pub use server::{Limits, serve};
+#[cfg(feature = "server")]
+pub use server::{Limits, Server, serve};

@@ -45,6 +45,8 @@ pub struct Served<'a> {
     pub trace: &'a Trace,
     pub(crate) index: &'a Index,
     pub(crate) buffers: Vec<ServedBuffer<'a>>,
+    /// The trace is being recorded: a later one has more of it.
+    pub growing: bool,
     /// What lacks, a sentence each.
     pub notes: Vec<String>,
     pub(crate) files: Files<'a>,
@@ -149,7 +151,8 @@ impl<'a> Served<'a> {
         }
         let (notes, program) = (Vec::new(), OnceLock::new());
         let checksum = format!("{:016x}", sum.value());
-        Ok(Served { trace, index, buffers, notes, files, program, checksum })
+        let growing = false;
+        Ok(Served { trace, index, buffers, growing, notes, files, program, checksum })
     }
 
     /// Whether no buffer can be shown.
@@ -246,6 +249,11 @@ impl ServedBuffer<'_> {
     /// The address of a function.
     pub(crate) fn start_of(&self, function: u32) -> Option<u64> {
         self.functions.iter().find(|own| own.2 == function).map(|own| own.0)
+    }
+
+    /// The addresses of the functions with fixed addresses.
+    pub(crate) fn starts(&self) -> impl Iterator<Item = u64> {
+        self.functions.iter().map(|own| own.0)
     }
 
     /// The name of the function with this number of the view.

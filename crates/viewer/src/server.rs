@@ -5,9 +5,9 @@ use std::future::poll_fn;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::pin::{Pin, pin};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::thread;
 use std::time::Duration;
@@ -22,12 +22,11 @@ use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
 use crate::access::{Access, Token, add_headers};
-use crate::answer::{Answer, Answered, Problem};
+use crate::answer::{Answer, Problem};
+use crate::answering::{Answering, Job, Reply};
 use crate::page;
 use crate::request::Request;
-use crate::routes;
 use crate::served::Served;
-use crate::work::Worker;
 
 /// What a server allows.
 #[derive(Clone, Copy, Debug)]
@@ -67,19 +66,6 @@ const WAITING_SEARCHES: usize = 8;
 const WAITING_EVENTS: usize = 64;
 /// The most bytes of the body of a request.
 const MOST_BODY: usize = 1 << 20;
-
-/// What a thread does.
-struct Job {
-    request: Request,
-    body: Option<Bytes>,
-    stop: Arc<AtomicBool>,
-    reply: Reply,
-}
-
-enum Reply {
-    Once(oneshot::Sender<Answered>),
-    Events(mpsc::Sender<Bytes>),
-}
 
 /// Sets its flag when it is dropped: the answer is not wanted any more.
 struct Wanted(Arc<AtomicBool>);
@@ -130,56 +116,96 @@ pub fn serve(
     ready: impl FnOnce(&str) -> io::Result<()>,
     finished: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let token = Token::random()?;
-    let (jobs, waiting) = sync_channel::<Job>(WAITING);
-    let (searches, waiting_searches) = sync_channel::<Job>(WAITING_SEARCHES);
-    let (waiting, waiting_searches) = (Mutex::new(waiting), Mutex::new(waiting_searches));
-    thread::scope(|scope| {
-        for _ in 0..limits.workers.max(1) {
-            scope.spawn(|| work(served, &waiting));
-        }
-        scope.spawn(|| work(served, &waiting_searches));
-        // The page asks for the lines of the program first.
-        scope.spawn(|| {
-            served.program();
-        });
-        let done = runtime.block_on(async {
-            let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-            let listener = TcpListener::bind(address).await?;
-            let port = listener.local_addr()?.port();
-            ready(&format!("http://127.0.0.1:{port}/{}/", token.text()))?;
-            let access = Access { port, token };
-            let saves = served.files.save.is_some();
-            let shared = Arc::new(Shared {
-                access,
-                jobs,
-                searches,
-                limits,
-                saves,
-                requests: AtomicU64::new(0),
-            });
-            let mut accepted = pin!(accept(listener, Arc::clone(&shared)));
-            let (mut idle, mut finished) = (pin!(idle(&shared)), pin!(finished));
-            poll_fn(|context| {
-                if let Poll::Ready(done) = accepted.as_mut().poll(context) {
-                    return Poll::Ready(done);
-                }
-                let ended = idle.as_mut().poll(context).is_ready();
-                match ended || finished.as_mut().poll(context).is_ready() {
-                    true => Poll::Ready(Ok(())),
-                    false => Poll::Pending,
-                }
-            })
-            .await
-        });
-        // Tasks of connections hold the senders: without them the threads end.
-        drop(runtime);
-        done
+    let server = Server::new(port, limits, served.files.save.is_some())?;
+    ready(server.address())?;
+    server.run(finished, |answering| {
+        answering.with(served, || while !answering.wait(Duration::from_secs(60)) {});
     })
 }
 
+/// A server that accepts connections. What it serves may be replaced by more of the same trace.
+#[derive(Debug)]
+pub struct Server {
+    runtime: tokio::runtime::Runtime,
+    listener: TcpListener,
+    address: String,
+    shared: Arc<Shared>,
+    jobs: Receiver<Job>,
+    searches: Receiver<Job>,
+}
+
+impl Server {
+    /// Waits for connections on a port of the loopback interface; port 0 is any free one.
+    /// `saves`: bookmarks are
+    /// saved.
+    ///
+    /// # Errors
+    /// Where the port cannot be used.
+    pub fn new(port: u16, limits: Limits, saves: bool) -> io::Result<Server> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let token = Token::random()?;
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let listener = runtime.block_on(TcpListener::bind(address))?;
+        let port = listener.local_addr()?.port();
+        let address = format!("http://127.0.0.1:{port}/{}/", token.text());
+        let (jobs, waiting) = sync_channel::<Job>(WAITING);
+        let (searches, waiting_searches) = sync_channel::<Job>(WAITING_SEARCHES);
+        let access = Access { port, token };
+        let requests = AtomicU64::new(0);
+        let shared = Arc::new(Shared { access, jobs, searches, limits, saves, requests });
+        Ok(Server { runtime, listener, address, shared, jobs: waiting, searches: waiting_searches })
+    }
+
+    /// The address of the page, which has the token.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Accepts connections, until `finished` is ready, or for [`Limits::idle`], or until `answers`
+    /// returns, which answers requests on another thread.
+    ///
+    /// # Errors
+    /// Where the port cannot be used any more.
+    pub fn run(
+        self,
+        finished: impl Future<Output = ()>,
+        answers: impl FnOnce(&Answering) + Send,
+    ) -> io::Result<()> {
+        let Server { runtime, listener, address: _, shared, jobs, searches } = self;
+        let answering = Answering::new(jobs, searches, shared.limits.workers);
+        let (end, answered) = oneshot::channel::<()>();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                answers(&answering);
+                drop(end);
+            });
+            let done = runtime.block_on(async {
+                let mut accepted = pin!(accept(listener, Arc::clone(&shared)));
+                let (mut idle, mut finished) = (pin!(idle(&shared)), pin!(finished));
+                let mut answered = pin!(answered);
+                poll_fn(|context| {
+                    if let Poll::Ready(done) = accepted.as_mut().poll(context) {
+                        return Poll::Ready(done);
+                    }
+                    let ended = idle.as_mut().poll(context).is_ready()
+                        || answered.as_mut().poll(context).is_ready();
+                    match ended || finished.as_mut().poll(context).is_ready() {
+                        true => Poll::Ready(Ok(())),
+                        false => Poll::Pending,
+                    }
+                })
+                .await
+            });
+            // Tasks of connections hold the senders: without them the threads end.
+            drop((runtime, shared));
+            answering.end();
+            done
+        })
+    }
+}
+
 /// What connections share.
+#[derive(Debug)]
 struct Shared {
     access: Access,
     jobs: SyncSender<Job>,
@@ -230,30 +256,6 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) -> io::Result<()> {
             let _ = http.serve_connection(TokioIo::new(stream), service).await;
             drop(permit);
         });
-    }
-}
-
-/// A thread that answers one request after another.
-fn work(served: &Served<'_>, jobs: &Mutex<Receiver<Job>>) {
-    let mut worker = Worker::new(served);
-    loop {
-        let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let Ok(Job { request, body, stop, reply }) = job else { return };
-        if stop.load(Ordering::Relaxed) {
-            continue;
-        }
-        worker.begin(Arc::clone(&stop));
-        match reply {
-            Reply::Once(reply) => {
-                // The receiver may be gone.
-                let _ = reply.send(routes::answer(&mut worker, &request, body.as_deref()));
-            }
-            Reply::Events(events) => {
-                routes::find::run(&mut worker, &request, &mut |event| {
-                    events.blocking_send(Bytes::from(event)).is_ok()
-                });
-            }
-        }
     }
 }
 

@@ -30,6 +30,7 @@ impl<'a> Worker<'a> {
         Worker { served, players: players.collect(), finders: finders.collect(), stop }
     }
 
+    #[cfg(feature = "server")]
     /// The next answer is not wanted any more where `stop` is set.
     pub(crate) fn begin(&mut self, stop: Arc<AtomicBool>) {
         for player in self.players.iter_mut().flatten() {

@@ -21,7 +21,7 @@ fn the_page_in_a_browser() {
     println!("{text}");
     assert!(output.status.success(), "{text}");
     // Each group ran: none of them can be left out of `run.mjs`.
-    for group in ["model", "journey", "hostile", "damage", "accessibility", "speed"] {
+    for group in ["model", "journey", "hostile", "damage", "accessibility", "speed", "perfetto"] {
         assert!(text.contains(&format!("ok      {group}: ")), "no test of {group}: {text}");
     }
 }

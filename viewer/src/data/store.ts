@@ -7,6 +7,7 @@ import { Relation } from "../draw/relation";
 import { KIND } from "./layout";
 import type { Detail, Frames, Tiles } from "./layout";
 import { ServerError } from "./backend";
+import { NOT_IN_FILE } from "./embedded";
 import { Cancelled } from "./queue";
 import type { BufferInfo, SourceInfo } from "./types";
 
@@ -218,8 +219,9 @@ function request<T>(
       (error: unknown) => {
         if (error instanceof Cancelled) return;
         failed.add(key);
-        // Of a part that takes too long there are tiles; a shorter one is asked for at another zoom.
-        if (error instanceof ServerError && error.code === "time") return;
+        // Of a part that takes too long, or is not in a file, there are tiles; a shorter one is asked
+        // for at another zoom.
+        if (error instanceof ServerError && (error.code === "time" || error.code === NOT_IN_FILE)) return;
         problem.value = error instanceof Error ? error.message : String(error);
       },
     )

@@ -85,6 +85,81 @@ export interface Capture {
   notes: string[];
   buffers: BufferInfo[];
   files: FileInfo[];
+  /** Only in a file that was exported. */
+  exported?: About;
+}
+
+/** What a file is about, what it has, and what it does not have. */
+export interface About {
+  title: string;
+  about: [string, string][];
+  has: string[];
+  lacks: string[];
+  /** What is shown first, and in detail. */
+  part?: { buffer: number; from: number; to: number };
+  report?: Report;
+}
+
+/** The results of decoding the whole trace: that of `tracewright report`. */
+export interface Report {
+  facts: [string, string][];
+  /** What is wrong, what is good to know, and totals of decoding. */
+  notes: string[];
+  information: string[];
+  statistics: string[];
+  instructions: number;
+  names: string[];
+  /** For each name the number of its group. */
+  group: number[];
+  groups: string[];
+  /** Name, calls, own and total instructions, cycles, ticks. */
+  functions: [string, number, number, number, number, number][];
+  /** Name, depth, begin, instructions with what it calls, own instructions. */
+  flame: [number, number, number, number, number][];
+  threads: ReportThread[];
+  exceptions: ReportException[];
+  untraced_handlers: number;
+  samples: [string, number][];
+  values: ReportValues[];
+  coverage_folder: string;
+  /** Path; executed lines, all, outcomes of branches, all. */
+  coverage: [string, number, number, number, number][];
+  /** Name; lines, each with its executions: `null` is unknown, -1 is no code. */
+  listings: [string, [number | null, string][]][];
+  texts: [string, string][];
+}
+
+export interface ReportThread {
+  name: string;
+  unit: string;
+  depth: number;
+  losses: number[];
+  /** Begin, end, depth, name. */
+  slices: [number, number, number, number][];
+}
+
+export interface ReportException {
+  name: string;
+  source?: string;
+  handler: string;
+  unit: string;
+  count: number;
+  timed: number;
+  shortest: number;
+  sum: number;
+  longest: number;
+  at_most?: number;
+}
+
+export interface ReportValues {
+  name: string;
+  unit: string;
+  count: number;
+  /** Unknown where there is none. */
+  least: number | null;
+  mean: number | null;
+  most: number | null;
+  points: [number, number][];
 }
 
 export interface FunctionInfo {

@@ -10,6 +10,9 @@ import * as state from "./state";
 import type { AxisKind, Focus, LeftPanel, Range, RightPanel } from "./state";
 
 const LEFT: readonly LeftPanel[] = [
+  "about",
+  "flame",
+  "threads",
   "functions",
   "calls",
   "tree",
@@ -117,7 +120,8 @@ export function remember(): void {
     const text = fragment();
     clearTimeout(timer);
     timer = setTimeout(() => {
-      if (location.hash !== text) history.replaceState(null, "", text);
+      // A page that is a part of another one has no address.
+      if (location.hash !== text && location.protocol !== "about:") history.replaceState(null, "", text);
     }, DELAY_MS);
   });
   addEventListener("hashchange", () => void follow(location.hash));

@@ -3,6 +3,7 @@
 import { batch, computed, signal } from "@preact/signals";
 import type { Backend } from "../data/backend";
 import { Http } from "../data/backend";
+import { embedded } from "../data/embedded";
 import { Queue } from "../data/queue";
 import type { BufferInfo, Capture, FunctionInfo, SourceInfo, ThreadInfo } from "../data/types";
 
@@ -30,6 +31,9 @@ export interface Focus {
 
 export type AxisKind = "time" | "instructions" | "bytes";
 export type LeftPanel =
+  | "about"
+  | "flame"
+  | "threads"
   | "functions"
   | "calls"
   | "tree"
@@ -39,7 +43,8 @@ export type LeftPanel =
   | "bookmarks";
 export type RightPanel = "instructions" | "source";
 
-export const backend: Backend = new Http();
+/** The answers in this page, or else the server that it is from. */
+export const backend: Backend = embedded() ?? new Http();
 /** Requests of the timeline and of the panels. */
 export const queue = new Queue(3);
 
@@ -144,7 +149,8 @@ export function choose(id: number): void {
 
 export async function open(): Promise<void> {
   const opened = await backend.capture();
-  const first = opened.buffers[0];
+  const part = opened.exported?.part;
+  const first = opened.buffers.find((own) => own.number === part?.buffer) ?? opened.buffers[0];
   const names = first === undefined ? [] : await backend.functions(first.number);
   batch(() => {
     capture.value = opened;
@@ -152,6 +158,29 @@ export async function open(): Promise<void> {
     bufferNumber.value = first?.number ?? 0;
     view.value = { from: 0, to: length.value };
     axis.value = first?.times !== undefined ? "time" : defaultAxis();
+    if (part !== undefined) {
+      show(part);
+      selection.value = { from: part.from, to: part.to };
+    }
+    if (opened.exported !== undefined) left.value = "about";
+  });
+}
+
+/** The trace has grown: focus, view, selection and the chosen function stay what they are. */
+export async function grow(next: Capture): Promise<void> {
+  const number = bufferNumber.peek();
+  const names = next.buffers.some((own) => own.number === number) ? await backend.functions(number) : [];
+  const [old, shown] = [length.peek(), view.peek()];
+  // Functions may have other numbers.
+  const name = chosen.peek() === null ? undefined : functions.peek().get(chosen.peek() as number)?.name;
+  batch(() => {
+    capture.value = next;
+    functions.value = new Map(names.map((f) => [f.id, f]));
+    chosen.value = names.find((f) => f.name === name)?.id ?? null;
+    const to = length.value;
+    // The whole trace stays the whole, and a view up to the end stays at the end.
+    if (shown.from === 0 && shown.to >= old) view.value = { from: 0, to };
+    else if (shown.to >= old) show({ from: to - (shown.to - shown.from), to });
   });
 }
 

@@ -18,7 +18,8 @@ export function Stack() {
   const possible = focus !== null && info !== null && state.codeSources.value.some((s) => s.number === focus.source);
   const at =
     focus?.element !== undefined
-      ? { element: focus.element, source: focus.source }
+      ? // Of these the server reads the element, and a file the others.
+        { element: focus.element, source: focus.source, at: Math.floor(focus.offset), at_instruction: focus.atInstruction }
       : { offset: Math.floor(focus?.offset ?? 0), source: focus?.source };
   const key = possible ? JSON.stringify([info.number, at]) : null;
   const answer = useAnswer("stack", key, (signal) => state.backend.stack({ buffer: info?.number, ...at }, signal));

@@ -107,12 +107,14 @@ export function Tree() {
   const [current, setCurrent] = useState(0);
   const root = useMemo(() => {
     const frames = answer.value;
-    if (frames === null) return null;
+    if (frames === null || info === null) return null;
     let [first, last] = [Infinity, -Infinity];
     for (let f = 0; f < frames.begin.length; f++) {
       const inside = (frames.begin[f] as number) >= frames.from;
       if (inside) first = Math.min(first, frames.beginInstruction[f] as number);
-      last = Math.max(last, frames.endInstruction[f] as number);
+      // What ends after the selection has instructions that do not count.
+      const ended = to >= info.bytes || (frames.end[f] as number) <= to;
+      last = Math.max(last, (ended ? frames.endInstruction[f] : frames.beginInstruction[f]) as number);
     }
     return callTree(frames, from === 0 || first === Infinity ? 0 : first, last);
   }, [answer.value]);

@@ -5,12 +5,14 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::input::{HowArgs, InputArgs, JobsArgs};
-use super::random::UseIndexArgs;
+use super::random::WindowArgs;
 
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
-  tracewright view CAPTURE --no-browser --idle 1       print the address; end after a second without a request")]
+  tracewright view CAPTURE --no-browser --idle 1       print the address; end after a second without a request
+  tracewright view CAPTURE --export trace.html         a file that shows the trace without a server
+  tracewright view CAPTURE --instruction 1000..5000 --export part.html   with each call of a part")]
 pub struct ViewArgs {
     #[command(flatten)]
     pub input: InputArgs,
@@ -19,7 +21,12 @@ pub struct ViewArgs {
     #[command(flatten)]
     pub threads: JobsArgs,
     #[command(flatten)]
-    pub index: UseIndexArgs,
+    pub window: WindowArgs,
+    /// Write the trace into FILE, a page of at most 8 MB that needs no server: the whole at low
+    /// resolution, and what the window selects in detail.
+    #[arg(long, value_name = "FILE",
+          conflicts_with_all = ["no_browser", "port", "save_notes", "any_source", "idle"])]
+    pub export: Option<PathBuf>,
     /// Print the address of the page only. Whoever has the address can see the trace.
     #[arg(long)]
     pub no_browser: bool,
@@ -36,6 +43,9 @@ pub struct ViewArgs {
     /// Show source files at the paths in the line table of the program.
     #[arg(long)]
     pub any_source: bool,
+    /// The trace is being recorded: show what follows, until it has not grown for this time.
+    #[arg(long, value_name = "SECONDS", conflicts_with_all = ["export", "index", "no_index"])]
+    pub follow: Option<u64>,
     /// End when no request came for this time.
     #[arg(long, value_name = "SECONDS")]
     pub idle: Option<u64>,

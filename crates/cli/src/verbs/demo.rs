@@ -178,6 +178,9 @@ fn report(input: &Input, path: &Path) -> Result<(), Fail> {
         options: &[],
         signals: &Signals::default(),
         selected: None,
+        index: None,
+        source_roots: &[],
+        read: &|_, _| Err(std::io::Error::from(std::io::ErrorKind::NotFound)),
         source: &|name, _| {
             let own = name.ends_with(demo::SOURCE_NAME);
             own.then(|| (demo::SOURCE.to_owned(), demo::SOURCE_NAME.to_owned()))

@@ -1,7 +1,7 @@
 //! `tracewright report`
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tracewright::Capture;
 use tracewright::analysis::coverage::{
@@ -10,17 +10,19 @@ use tracewright::analysis::coverage::{
 use tracewright::analysis::itm::Signals;
 use tracewright::analysis::{Code, FunctionId, Paths, Profiler, RawProfile, Timeline};
 use tracewright::base::{Channel, Code as _, Pc, Space, Waypoints};
-use tracewright::capture::{Kind, Stamp};
 use tracewright::decode::{Jobs, Merge, Merging, Program};
 use tracewright::export::report::{Executions, Listing, Naming, Report};
 use tracewright::image::CacheOptions;
+use tracewright::index::Index;
 use tracewright::joined::{JoinedBuffers, Taking};
 use tracewright::symbols::Lines;
 use tracewright::views::Source;
 use tracewright::views::disassembly::disassemble;
 
+use crate::about::About;
 use crate::args::{ReportArgs, SwitchArgs, comparators};
 use crate::contradictions::Contradictions;
+use crate::exported::{self, Exported, Read};
 use crate::fail::Fail;
 use crate::index::{self, Selected};
 use crate::input::{Input, Job};
@@ -59,8 +61,14 @@ pub struct ReportOptions<'a> {
     pub signals: &'a Signals,
     /// The part of the trace that is shown.
     pub selected: Option<&'a Selected>,
-    /// Reads source files.
+    /// An index with a view, where there is one.
+    pub index: Option<Index>,
+    /// Reads the source of a function.
     pub source: &'a ReadSource<'a>,
+    /// Folders with source files.
+    pub source_roots: &'a [PathBuf],
+    /// Reads source files.
+    pub read: &'a Read<'a>,
     /// Fails where the output is a source file that was read.
     pub check: &'a (dyn Fn() -> Result<(), Fail> + Sync),
 }
@@ -93,10 +101,16 @@ pub fn run(args: &ReportArgs) -> Result<bool, Fail> {
         options: &options,
         signals: &signals,
         selected: selected.as_ref(),
+        index: match &selected {
+            None => index::open(&input, &args.window.index)?.filter(Index::has_view),
+            Some(_) => None,
+        },
         source: &|path, source| {
             let (text, file) = files.read(path, source).ok()?;
             Some((text, file.display().to_string()))
         },
+        source_roots: &args.source_roots,
+        read: &|path, _| files.whole(path),
         check: &|| files.refuse(args.outcome.output.as_deref()),
     };
     let problems = write(&input, &how, &mut output)?;
@@ -162,8 +176,7 @@ pub fn write(
         let lines = program_lines(job.capture());
         let group = |function| group(function, &code, &lines);
         let naming = Naming { threads: &threads, exception: &exception, group: &group };
-        let mut page = Report::new(&title(how), &code, &paths, &timeline, &counts, &naming);
-        page.about = about(job.capture(), job.sources, how);
+        let mut page = Report::new(&code, &paths, &timeline, &counts, &naming);
         page.facts.push(("bytes of trace".to_owned(), job.buffer.size().unwrap_or(0).to_string()));
         let decoded = job.decoded(&tally);
         page.statistics.extend(decoded.summary().lines().map(|line| line.trim().to_owned()));
@@ -185,8 +198,9 @@ pub fn write(
         let (raw, losses) = all;
         let losses = losses.count + decoded.unseen() + job.capture().losses(&[job.plan.buffer]);
         add_code(job.capture(), &code, how, vec![(programs_of(job), raw)], losses, &mut page);
+        let page = exported(input, how, job.sources, &page)?;
         (how.check)()?;
-        write(page.html().into_bytes());
+        write(page.into_bytes());
         Ok(tally)
     };
     listing::buffers(input, &how.jobs, output, &runs, work)
@@ -217,9 +231,27 @@ fn group(function: FunctionId, code: &Code, lines: &[(ProgramFile, Lines)]) -> S
     source.unwrap_or_else(|| "code without lines".to_owned())
 }
 
-/// The name of the trace.
-fn title(how: &ReportOptions<'_>) -> String {
-    how.title.file_name().unwrap_or(how.title.as_os_str()).to_string_lossy().into_owned()
+/// The file with the trace and what was found.
+fn exported(
+    input: &Input,
+    how: &ReportOptions<'_>,
+    sources: &[Source],
+    report: &Report,
+) -> Result<String, Fail> {
+    let own = how.selected.and_then(|selected| selected.index.as_ref());
+    let exported = Exported {
+        about: About::new(input.capture(), sources, how.title, how.options),
+        report: Some(report.json()),
+        window: how.selected.map(|selected| &selected.window),
+        index: own.or(how.index.as_ref()).filter(|index| index.has_view() && !how.committed),
+        with_calls: !how.committed,
+        jobs: how.jobs.count,
+        source_roots: how.source_roots,
+        read: how.read,
+        notes: &|| Ok(None),
+        lacks: Vec::new(),
+    };
+    exported::page(input, exported).map(|(page, _)| page)
 }
 
 /// The buffers whose counts are on a page.
@@ -259,8 +291,7 @@ fn write_joined(
     let lines = program_lines(input.capture());
     let group = |function| group(function, &code, &lines);
     let naming = Naming { threads: &threads, exception: &exception, group: &group };
-    let mut page = Report::new(&title(how), &code, &paths, &timeline, &counts, &naming);
-    page.about = about(input.capture(), &all, how);
+    let mut page = Report::new(&code, &paths, &timeline, &counts, &naming);
     let bytes = input.buffers.iter().filter_map(|&buffer| input.capture().buffers[buffer].size());
     page.facts.push(("bytes of trace".to_owned(), bytes.sum::<u64>().to_string()));
     page.facts.push(("AUX records".to_owned(), input.buffers.len().to_string()));
@@ -288,8 +319,9 @@ fn write_joined(
     });
     let counted = counted.collect();
     add_code(input.capture(), &code, how, counted, losses, &mut page);
+    let page = exported(input, how, &all, &page)?;
     (how.check)()?;
-    output.put(page.html().as_bytes());
+    output.put(page.as_bytes());
     output.failed()?;
     Ok(problems)
 }
@@ -314,37 +346,6 @@ fn port_name(channel: Channel) -> String {
         }
         other => other.to_string(),
     }
-}
-
-/// What the page is made of, and how.
-fn about(capture: &Capture, sources: &[Source], how: &ReportOptions<'_>) -> Vec<(String, String)> {
-    let mut about = vec![("trace".to_owned(), how.title.display().to_string())];
-    let programs: BTreeSet<&str> = capture.memory.iter().map(|dump| dump.file.as_str()).collect();
-    let programs: Vec<&str> = programs.into_iter().filter(|file| !file.is_empty()).collect();
-    // The core of raw trace data has no name.
-    let cores = capture.cores.iter().map(|core| match capture.kind {
-        Kind::Raw => core.device_type.clone(),
-        _ => core.name.clone(),
-    });
-    let cores: BTreeSet<String> = cores.filter(|name| !name.is_empty()).collect();
-    let mut add = |what: &str, values: Vec<String>| {
-        if !values.is_empty() {
-            about.push((what.to_owned(), values.join(", ")));
-        }
-    };
-    let files = capture.buffers.iter().flat_map(|buffer| &buffer.files);
-    let files: BTreeSet<&Path> = files.map(|file| file.path.as_path()).collect();
-    let stamps = capture.stamps.iter().filter(|stamp| files.contains(stamp.path.as_path()));
-    let dates: BTreeSet<String> = stamps.filter_map(Stamp::date).collect();
-    add("trace written", dates.into_iter().next_back().into_iter().collect());
-    add("program", programs.into_iter().map(str::to_owned).collect());
-    add("core", cores.into_iter().collect());
-    let mut known = BTreeSet::new();
-    let sources = sources.iter().map(|source| source.name.clone());
-    add("sources", sources.filter(|name| known.insert(name.clone())).collect());
-    add("options", how.options.to_vec());
-    add("made by", vec![format!("tracewright {}", env!("CARGO_PKG_VERSION"))]);
-    about
 }
 
 /// Adds the coverage, and the code of the functions with the most instructions.

@@ -105,3 +105,11 @@ pub fn args(words: &str, paths: &[&Path]) -> Vec<std::ffi::OsString> {
     let words = words.split_whitespace().map(Into::into);
     words.chain(paths.iter().map(|path| path.as_os_str().to_owned())).collect()
 }
+
+/// What `report` has decoded, in its page.
+pub fn report_of(page: &str) -> serde_json::Value {
+    let begin = "<script id=\"report\" type=\"application/json\">";
+    let (_, rest) = page.split_once(begin).expect("a report");
+    let (json, _) = rest.split_once("</script>").expect("the end of the report");
+    serde_json::from_str(json).expect("JSON")
+}

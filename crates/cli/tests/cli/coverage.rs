@@ -1,11 +1,13 @@
 //! Coverage of the built-in example: copies of lines, what is unknown, captures of different
 //! programs, and the source files that are read.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::slice::SliceIndex;
 
 use serde_json::Value;
+use tracewright_testing::embedded;
 
 use crate::common::{Folder, Output, args, command, tracewright};
 
@@ -334,8 +336,13 @@ fn source_files_elsewhere_are_in_no_output() {
             let output = run_in(&folder, "cwd", &format!("{verb} ../{name}"));
             let failed = verb == annotate && output.code == Some(2);
             assert!(output.code == Some(0) || failed, "{verb}: {}", output.err);
-            let all = output.out + &output.err;
+            let all = [output.out.as_str(), &output.err].concat();
             assert!(!all.contains(CANARY), "{verb} {name}");
+            let page = verb == "report";
+            let texts = if page { embedded(&output.out) } else { BTreeMap::new() };
+            for (answer, text) in texts {
+                assert!(!String::from_utf8_lossy(&text).contains(CANARY), "{answer} {name}");
+            }
         }
         let output = run_in(&folder, "cwd", &format!("report ../{name}"));
         let note = format!("note: the source file {path} is not shown: it is not in ../{name}\n");

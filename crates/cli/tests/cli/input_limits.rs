@@ -133,7 +133,7 @@ const ROWS: &[(&str, &[Test])] = &[
         Input { make: shared_segments, words: "coverage", code: 0, text: " 1/148196 " },
         // 65,536 branches.
         Input { make: overlapping_functions, words: "coverage", code: 0, text: " 1/131072 " },
-        Input { make: overlapping_functions, words: "report", code: 0, text: "trace report</title>" }]),
+        Input { make: overlapping_functions, words: "report", code: 0, text: "<script id=\"report\"" }]),
     ("sections of a program file, and functions in them", &[
         Input { make: many_sections, words: "functions", code: 0, text: "1  100.0  f\n" }]),
     ("tables of calls with unwind targets", &[

@@ -144,6 +144,10 @@ fn a_stack_continues_on_another_cpu() {
     }
     let page = run(&folder, "report");
     assert!(page.out.contains("traced thread 1000") && page.out.contains("0x1040"));
+    // Each buffer, with the names of its threads.
+    let answers = tracewright_testing::embedded(&page.out);
+    let capture = String::from_utf8_lossy(&answers["capture"]);
+    assert!(capture.contains("\"name\":\"traced thread 1001\""), "{capture}");
 }
 
 /// The frames of a thread are where the timestamps of its CPUs are.

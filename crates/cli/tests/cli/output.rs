@@ -34,7 +34,7 @@ fn the_demo_is_reproducible() {
     assert!(named.contains("r.html"), "{named}");
     // The report has the functions of the example.
     let report = fs::read_to_string(folder.path("r.html")).unwrap();
-    let texts = ["\"is_safe\"", "\"systick_handler\"", "\n24135\n", "fault: division by zero"];
+    let texts = ["\"is_safe\"", "\"systick_handler\"", r"\n24135\n", "fault: division by zero"];
     // Its source is built in: there is no file of that name.
     let source = "if (is_safe(row, at)) {";
     assert!(texts.iter().chain(&[source]).all(|text| report.contains(text)));

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use tracewright_testing::{shared, tool};
 
-use crate::common::{Folder, Output, args, command, tracewright};
+use crate::common::{Folder, Output, args, command, report_of, tracewright};
 
 #[test]
 fn a_clean_decode_ends_with_a_summary() {
@@ -168,7 +168,11 @@ fn an_empty_buffer_is_no_warning() {
         // The page shows nothing that was executed.
         assert_eq!(output.code, Some(1), "{}", output.err);
         let page = fs::read_to_string(&page).unwrap();
-        (page.contains(r#"<p class="note">"#), page.contains(r#"<p class="info">ETB: 0 bytes"#))
+        let report = report_of(&page);
+        let information = report["information"].as_array().unwrap().iter();
+        let mut information = information.filter_map(|text| text.as_str());
+        let has_notes = !report["notes"].as_array().unwrap().is_empty();
+        (has_notes, information.any(|text| text.starts_with("ETB: 0 bytes")))
     };
     assert_eq!(report(&[]), (false, true));
     // Frames of trace ID 0x30.

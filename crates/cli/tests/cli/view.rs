@@ -72,6 +72,91 @@ fn only_instructions_need_symbols() {
     }
 }
 
+/// A number of the only buffer in the answer to `api/capture`.
+fn of_buffer(capture: &str, name: &str) -> u64 {
+    let (_, buffer) = capture.split_once("\"buffers\":[").expect("buffers");
+    let (_, rest) = buffer.split_once(&format!("\"{name}\":")).expect(name);
+    let end = rest.find(|c: char| !c.is_ascii_digit()).expect("more");
+    rest[..end].parse().expect("a number")
+}
+
+/// The server of a trace that is written in steps has what was written, and at the end what the
+/// server of the whole has. Each waits for what it expects.
+#[test]
+fn a_trace_that_is_recorded_grows() {
+    let folder = Folder::new("view-follow");
+    let capture = folder.path("example");
+    let path = capture.to_str().unwrap();
+    assert_eq!(tracewright(&["demo", "--write", path]).code, Some(0));
+    let file = capture.join("ETB.bin");
+    let bytes = fs::read(&file).unwrap();
+    // Frames have 16 bytes.
+    let step = (bytes.len() / 4).next_multiple_of(16);
+    fs::write(&file, &bytes[..step]).unwrap();
+    let serve = |options: &[&str]| {
+        let all = [&["view", path, "--no-browser"], options].concat();
+        let mut server = command(&all);
+        let mut server = server.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut address = String::new();
+        BufReader::new(server.stdout.take().unwrap()).read_line(&mut address).unwrap();
+        (server, address.trim_end().to_owned())
+    };
+    let (mut server, address) = serve(&["--follow", "3", "--idle", "60"]);
+    let mut elements = 0;
+    let mut wait_for = |found: &dyn Fn(&str) -> bool| loop {
+        let capture = get(&address, "api/capture");
+        // Nothing is lost on the way.
+        assert!(of_buffer(&capture, "elements") >= elements, "{capture}");
+        elements = of_buffer(&capture, "elements");
+        if found(&capture) {
+            return capture;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    };
+    for end in (step..bytes.len()).step_by(step) {
+        let to = bytes.len().min(end + step);
+        let first = wait_for(&|capture| of_buffer(capture, "bytes") == end as u64);
+        assert!(first.contains("\"growing\":true"), "{first}");
+        let mut file = fs::OpenOptions::new().append(true).open(&file).unwrap();
+        file.write_all(&bytes[end..to]).unwrap();
+    }
+    let grown = wait_for(&|capture| capture.contains("\"growing\":false"));
+    let functions = get(&address, "api/profile");
+    server.kill().unwrap();
+    server.wait().unwrap();
+    let (mut server, address) = serve(&["--idle", "60"]);
+    let body = |answer: &str| answer.split_once("\r\n\r\n").expect("a body").1.to_owned();
+    assert_eq!(body(&grown), body(&get(&address, "api/capture")));
+    assert_eq!(body(&functions), body(&get(&address, "api/profile")));
+    assert_eq!(of_buffer(&grown, "bytes"), bytes.len() as u64);
+    server.kill().unwrap();
+    server.wait().unwrap();
+}
+
+/// A file that replaces what it is made of is refused, and options of the server are not for it.
+#[test]
+fn a_file_is_exported() {
+    let folder = Folder::with_demo("view-export");
+    let (demo, page) = (folder.demo(), folder.path("page.html"));
+    let (demo, page) = (demo.to_str().unwrap(), page.to_str().unwrap());
+    let output = tracewright(&["view", demo, "--export", page]);
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    assert!(output.err.contains("note: not in the file: queries"), "{}", output.err);
+    let whole = fs::read_to_string(page).unwrap();
+    assert!(tracewright_testing::embedded(&whole).contains_key("detail/0/0"));
+    let part = ["view", demo, "--instruction", "3..9", "--export", page];
+    assert_eq!(tracewright(&part).code, Some(0));
+    let part = fs::read_to_string(page).unwrap();
+    let about = &tracewright_testing::embedded(&part)["about"];
+    assert!(String::from_utf8_lossy(about).contains("\"part\":{\"buffer\":0"));
+    let trace = folder.demo().join("ETB.bin");
+    let output = tracewright(&["view", demo, "--export", trace.to_str().unwrap()]);
+    assert_eq!(output.code, Some(2), "{}", output.err);
+    for option in ["--no-browser", "--any-source", "--save-notes"] {
+        assert_eq!(tracewright(&["view", demo, "--export", page, option]).code, Some(2));
+    }
+}
+
 #[test]
 fn what_cannot_be_viewed_is_an_error() {
     let output = tracewright(&["view", "--protocol", "itm", "-", "--no-browser", "--idle", "1"]);

@@ -98,10 +98,6 @@ pub struct Listing {
 /// What a page shows.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// The title: the name of the capture.
-    pub title: String,
-    /// What the page was made of and how: path, programs, cores, version, options.
-    pub about: Vec<(String, String)>,
     /// Facts: what, value.
     pub facts: Vec<(String, String)>,
     /// What is missing or wrong.
@@ -200,15 +196,13 @@ pub struct Naming<'a> {
 impl Report {
     /// The functions, the flame graph and the timeline of a trace.
     pub fn new(
-        title: &str,
         code: &Code,
         paths: &Paths,
         timeline: &Timeline,
         counts: &StackCounts,
         naming: &Naming<'_>,
     ) -> Report {
-        let mut report = Report { title: title.to_owned(), ..Report::default() };
-        report.instructions = counts.instructions;
+        let mut report = Report { instructions: counts.instructions, ..Report::default() };
         let mut names = Names::default();
         report.add_functions(code, paths);
         report.add_flame(code, paths, naming, &mut names);

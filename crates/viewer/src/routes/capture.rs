@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use tracewright::Capture;
 use tracewright::index::view::Series;
 use tracewright::index::{Kind, channel};
 use tracewright::views::json::Object;
@@ -34,12 +35,12 @@ pub(super) fn run(worker: &Worker<'_>) -> Answered {
         .text("tool", env!("CARGO_PKG_VERSION"))
         .text("checksum", &served.checksum)
         .flag("save_notes", served.files.save.is_some())
-        .flag("growing", false)
+        .flag("growing", served.growing)
         .list("notes", &served.notes, |note, out| {
             tracewright::views::json::object::string(&shown(note, 1024), out);
         })
         .list("buffers", served.buffers.iter().zip(&counts), |(buffer, (counts, series)), out| {
-            put(buffer, counts, series, out);
+            put(capture, buffer, counts, series, out);
         })
         .list("files", served.program().files.iter().enumerate(), |(n, file), out| {
             Object::new(out)
@@ -95,7 +96,20 @@ pub(super) fn key_of(write: tracewright::base::Channel) -> u64 {
     channel_key(channel(write))
 }
 
-fn put(buffer: &ServedBuffer<'_>, counts: &Counts, series: &[Vec<Listed>], out: &mut String) {
+/// The name of the thread with this identifier, where it was recorded.
+fn thread_name(capture: &Capture, id: u64) -> Option<String> {
+    let spaces = &capture.linux.as_ref()?.spaces;
+    let name = spaces.thread(u32::try_from(id).ok()?, u64::MAX)?.name.as_deref()?;
+    Some(format!("{} thread {id}", shown(name, LONGEST)))
+}
+
+fn put(
+    capture: &Capture,
+    buffer: &ServedBuffer<'_>,
+    counts: &Counts,
+    series: &[Vec<Listed>],
+    out: &mut String,
+) {
     let indexed = buffer.view.buffer();
     let sources = buffer.sources.len();
     let mut sums = vec![(0u64, 0u64, None::<(u64, u64)>); sources];
@@ -152,6 +166,10 @@ fn put(buffer: &ServedBuffer<'_>, counts: &Counts, series: &[Vec<Listed>], out: 
                     .number("number", n as u64)
                     .number("source", thread.source.into())
                     .maybe_number("id", thread.id.map(|id| id.min((1 << 53) - 1)))
+                    .maybe_text(
+                        "name",
+                        thread.id.and_then(|id| thread_name(capture, id)).as_deref(),
+                    )
                     .end();
             },
         )

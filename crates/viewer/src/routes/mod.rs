@@ -3,6 +3,7 @@
 mod calls;
 mod capture;
 mod exceptions;
+#[cfg(feature = "server")]
 pub(crate) mod find;
 mod frames;
 mod functions;
