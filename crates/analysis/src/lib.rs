@@ -24,6 +24,7 @@
 //! | `itm/` | [`itm::Interpreter`]: text, exceptions, samples and watched data of an ITM, with times |
 //! | `programs.rs` | [`Programs`]: whether captures are of the same programs |
 //! | `timeline.rs` | [`Timeline`]: the frames over time |
+//! | `tasks/` | [`tasks::Tasks`]: tasks of operating systems, and their names |
 //! | `timing/` | [`timing::Timing`]: how long functions and exceptions take, as intervals |
 //!
 //! A [`Profiler`] counts at addresses in memory while it decodes. [`Profile::add`] converts the
@@ -58,6 +59,7 @@ mod executed;
 pub mod functions;
 pub mod itm;
 mod listed_samples;
+mod outermost;
 mod paths;
 mod profile;
 mod profiler;
@@ -71,6 +73,7 @@ mod run_counts;
 mod runs;
 mod samples;
 pub mod stacks;
+pub mod tasks;
 mod thread_names;
 mod timeline;
 pub mod timing;

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use hashbrown::HashTable;
 
 use crate::code::FunctionId;
+use crate::outermost::Outermost;
 use crate::stacks::{Begin, Ending, Join, PathCounts, Position, Time, Visitor};
-use crate::thread_names::Outermost;
 
 /// The most callers of a path, counted from the first frame of its thread, and the most that are
 /// found beneath that frame. A function that is called deeper has a path beside that of its caller:
@@ -96,6 +96,8 @@ pub struct Paths {
     pub endings: HashMap<(FunctionId, Ending), u64>,
     /// Cycles and ticks between values where trace was lost: they belong to no function.
     pub lost: [u64; 2],
+    /// The functions that threads began with.
+    entered: Vec<(usize, FunctionId)>,
 }
 
 /// The paths that a path calls: a list, the one that was found last first.
@@ -142,12 +144,28 @@ impl Paths {
 
     /// The outermost function of each thread, where there is only one.
     pub fn outermost(&self) -> Vec<Option<FunctionId>> {
+        self.outermost_without(|_| false)
+    }
+
+    /// As [`outermost`](Self::outermost), without some functions beneath it.
+    pub fn outermost_without(
+        &self,
+        without: impl Fn(FunctionId) -> bool,
+    ) -> Vec<Option<FunctionId>> {
         let roots = self.threads.iter().enumerate().map(|(n, thread)| (thread.root, n));
-        let roots: HashMap<PathId, usize> = roots.collect();
+        let mut roots: HashMap<PathId, usize> = roots.collect();
         let mut found = vec![Outermost::default(); self.threads.len()];
-        for path in &self.paths {
-            let number = path.parent.and_then(|parent| roots.get(&parent));
-            if let Some(own) = number.and_then(|number| found.get_mut(*number)) {
+        for (thread, function) in self.entered.iter().filter(|(_, function)| !without(*function)) {
+            if let Some(own) = found.get_mut(*thread) {
+                own.enter(*function);
+            }
+        }
+        for (id, path) in (0..).zip(&self.paths) {
+            let number = path.parent.and_then(|parent| roots.get(&parent)).copied();
+            let Some(number) = number else { continue };
+            if without(path.function) {
+                roots.insert(id, number);
+            } else if let Some(own) = found.get_mut(number) {
                 own.add(0, path.function);
             }
         }
@@ -187,9 +205,25 @@ impl Paths {
     /// Adds the paths of another trace. `number` has the number of each of its threads among those
     /// of both: a thread with a number that is known is the same one.
     pub fn add_paths(&mut self, other: &Paths, number: impl Fn(usize) -> usize) {
+        self.add_some(other, |thread| Some(number(thread)));
+    }
+
+    /// The paths of some threads. Their numbers are the positions among those of which `has` is
+    /// true.
+    #[must_use]
+    pub fn of_threads(&self, has: impl Fn(usize) -> bool) -> Paths {
+        let mut sum = Paths::new();
+        let chosen: Vec<usize> = (0..self.threads.len()).filter(|n| has(*n)).collect();
+        sum.add_some(self, |thread| chosen.binary_search(&thread).ok());
+        sum
+    }
+
+    /// As [`add_paths`](Self::add_paths), without the threads that have no number.
+    fn add_some(&mut self, other: &Paths, number: impl Fn(usize) -> Option<usize>) {
         let mut own: Vec<PathId> = vec![NONE; other.paths.len()];
         for (n, thread) in other.threads.iter().enumerate() {
-            let root = self.thread(thread.source, number(n), thread.id);
+            let Some(number) = number(n) else { continue };
+            let root = self.thread(thread.source, number, thread.id);
             if let Some(slot) = own.get_mut(thread.root as usize) {
                 *slot = root;
             }
@@ -410,6 +444,10 @@ impl Visitor for Paths {
     }
 
     #[inline]
+    fn entered(&mut self, thread: usize, function: FunctionId) {
+        self.entered.push((thread, function));
+    }
+
     fn begin(&mut self, _: &Position, parent: PathId, begin: &Begin) -> PathId {
         let number = self.child(parent, begin.function);
         if begin.entry.is_call()

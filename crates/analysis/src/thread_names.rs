@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tracewright_image::AddressSpaces;
 
-use crate::code::FunctionId;
+use crate::tasks::{NamedBy, TaskName, TaskThread};
 
 /// The names of the threads of a system.
 #[derive(Clone, Debug)]
@@ -21,14 +21,23 @@ impl ThreadNames {
     /// The name of the thread with identifier `id` that `source` executed first. The idle threads
     /// have the same identifier on all sources.
     pub fn name(&self, source: usize, id: Option<u64>) -> String {
+        self.thread(source, id, 1).text
+    }
+
+    /// The thread with identifier `id` that `source` executed first, as thread `number`.
+    pub fn thread(&self, source: usize, id: Option<u64>, number: usize) -> TaskThread {
         let cpu = self.sources.get(source).map_or("", String::as_str);
-        let Some(id) = id else { return format!("{cpu} unknown thread") };
-        let recorded = u32::try_from(id).ok().and_then(|id| self.spaces.thread(id, u64::MAX));
+        let thread = |name, text| TaskThread { source, id, number, name, text };
+        let Some(known) = id else { return thread(None, format!("{cpu} unknown thread")) };
+        let recorded = u32::try_from(known).ok().and_then(|id| self.spaces.thread(id, u64::MAX));
         let name = recorded.and_then(|thread| thread.name.as_deref());
-        let own = if self.shared && id != 0 { String::new() } else { format!("{cpu} ") };
+        let own = if self.shared && known != 0 { String::new() } else { format!("{cpu} ") };
         match name {
-            Some(name) => format!("{own}{name} thread {id}"),
-            None => format!("{own}thread {id}"),
+            Some(name) => {
+                let named = TaskName { text: name.to_owned(), by: NamedBy::Capture };
+                thread(Some(named), format!("{own}{name} thread {known}"))
+            }
+            None => thread(None, format!("{own}thread {known}")),
         }
     }
 }
@@ -61,33 +70,10 @@ pub fn thread_names(
     threads.into_iter().enumerate().map(name).collect()
 }
 
-/// The outermost function of a thread.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Outermost {
-    /// The frames beneath it, the function, and whether others are as far out.
-    found: Option<(i32, FunctionId, bool)>,
-}
-
-impl Outermost {
-    /// A frame with `depth` frames beneath it.
-    pub(crate) fn add(&mut self, depth: i32, function: FunctionId) {
-        match &mut self.found {
-            Some((least, known, several)) if *least == depth => *several |= *known != function,
-            Some((least, ..)) if *least < depth => {}
-            found => *found = Some((depth, function, false)),
-        }
-    }
-
-    /// The function. Not known where there are several, or where it has no symbol.
-    pub(crate) fn function(self) -> Option<FunctionId> {
-        let (_, function, several) = self.found?;
-        matches!((function, several), (FunctionId::Known(_), false)).then_some(function)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::code::FunctionId;
     use crate::stacks::{Begin, Ending, Entry, Position, Visitor};
     use crate::{Paths, Timeline};
 

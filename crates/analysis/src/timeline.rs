@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::code::FunctionId;
 use crate::itm::Recording;
+use crate::outermost::Outermost;
 use crate::stacks::{Begin, Ending, Entry, Position, Time, Visitor};
-use crate::thread_names::Outermost;
 
 /// A frame from its begin to its end. Positions are numbers of instructions of the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,6 +116,8 @@ pub struct Timeline {
     /// Frames that were left out, because there are more than the limit.
     pub left_out: u64,
     joined: Option<Joined>,
+    /// The functions that threads began with.
+    entered: Vec<(usize, FunctionId)>,
 }
 
 /// The threads of joined buffers. Each has positions of its own: its instructions, on all sources.
@@ -153,6 +155,7 @@ impl Timeline {
             limit,
             left_out: 0,
             joined: None,
+            entered: Vec::new(),
         }
     }
 
@@ -176,10 +179,29 @@ impl Timeline {
         all
     }
 
+    /// Removes the frames of all threads but those of which `has` is true. When the others run
+    /// remains.
+    pub fn retain_threads(&mut self, has: impl Fn(usize) -> bool) {
+        self.slices.retain(|slice| has(slice.thread as usize));
+    }
+
     /// The outermost function of each thread, where there is only one.
     pub fn outermost(&self) -> Vec<Option<FunctionId>> {
+        self.outermost_without(|_| false)
+    }
+
+    /// As [`outermost`](Self::outermost), without some functions beneath it.
+    pub fn outermost_without(
+        &self,
+        without: impl Fn(FunctionId) -> bool,
+    ) -> Vec<Option<FunctionId>> {
         let mut found = vec![Outermost::default(); self.threads.len()];
-        for slice in &self.slices {
+        for (thread, function) in self.entered.iter().filter(|(_, function)| !without(*function)) {
+            if let Some(own) = found.get_mut(*thread) {
+                own.enter(*function);
+            }
+        }
+        for slice in self.slices.iter().filter(|slice| !without(slice.function)) {
             if let Some(own) = found.get_mut(slice.thread as usize) {
                 own.add(slice.depth, slice.function);
             }
@@ -331,6 +353,10 @@ impl Visitor for Timeline {
             (own.source, own.id, own.first_source) = (number, id, source);
         }
         NONE
+    }
+
+    fn entered(&mut self, thread: usize, function: FunctionId) {
+        self.entered.push((thread, function));
     }
 
     fn begin(&mut self, position: &Position, _: usize, begin: &Begin) -> usize {

@@ -31,6 +31,9 @@ pub enum Kind {
     Lost,
     /// Another context: the identifier of the thread is the target.
     Context,
+    /// The operating system names the task that runs: the value is the return address, none where
+    /// it is not known. With `entry`, it is a context ID.
+    Task,
     /// A timestamp: the target.
     Timestamp,
     /// Processor cycles since the last count, or since the beginning of the count.

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use tracewright::analysis::{Code, FunctionId, thread_names};
+use tracewright::analysis::tasks::{TaskThread, Tasks};
+use tracewright::analysis::{Code, FunctionId};
 use tracewright::base::MAX_EXPANSION;
 use tracewright::capture::levels::{Names, SwoOptions, read_swo};
 use tracewright::capture::{
@@ -393,15 +394,22 @@ impl<'a> Job<'a> {
     /// outermost function of each.
     pub fn thread_names(
         &self,
+        tasks: &Tasks,
+        threads: impl IntoIterator<Item = (usize, Option<u64>)>,
+        outermost: (&Code, &[Option<FunctionId>]),
+    ) -> Vec<String> {
+        self.task_threads(tasks, threads, outermost).into_iter().map(|thread| thread.text).collect()
+    }
+
+    /// The same threads, with what identifies each.
+    pub fn task_threads(
+        &self,
+        tasks: &Tasks,
         threads: impl IntoIterator<Item = (usize, Option<u64>)>,
         (code, outermost): (&Code, &[Option<FunctionId>]),
-    ) -> Vec<String> {
+    ) -> Vec<TaskThread> {
         let sources: Vec<String> = self.sources.iter().map(|source| source.name.clone()).collect();
-        let function = |number: usize| {
-            let function = outermost.get(number).copied().flatten()?;
-            Some(code.name(function).into_owned())
-        };
-        thread_names(&sources, threads, function)
+        tasks.threads(&sources, threads, |number| tasks.outermost_name(code, outermost, number))
     }
 
     /// The result of decoding, for its summary.

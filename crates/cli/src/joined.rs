@@ -18,6 +18,7 @@ use crate::message;
 use crate::report;
 use crate::run::Runs;
 use crate::stacks;
+use crate::tasks;
 
 /// How the call stacks of a capture are found.
 pub struct Recipe<'a> {
@@ -84,11 +85,11 @@ pub fn run<V: Visitor, L: Listener + Fork + Send>(
     more: &mut More<'_, V, L::Output>,
 ) -> Result<Found<V>, Fail> {
     let code = Code::of_capture(input.capture());
-    let switches = recipe.switches.numbers(&code, recipe.path)?;
+    let tasks = tasks::of_joined(recipe.switches, input, &code, recipe.path)?;
     let targets = code.unwind_targets();
     let sources = input.capture().sources.len();
     let mut stacks = Stacks::joined(sources, visitor(&code), joined.shared)
-        .with_switches(switches)
+        .with_switches(tasks.switches().iter().copied())
         .with_unwind_targets(targets);
     let runs = Runs::new(input.buffers.len(), recipe.committed, recipe.selected);
     let mut ended = Ended {

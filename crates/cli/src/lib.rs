@@ -33,6 +33,7 @@ mod samples;
 mod select;
 mod sources;
 mod stacks;
+mod tasks;
 mod verbs;
 
 use std::ffi::OsString;

@@ -6,6 +6,7 @@ use tracewright::Listener;
 use tracewright::analysis::stacks::{
     Join, MAX_DEPTH, MAX_FRAMES, Part, StackCounts, Stacks, Visitor,
 };
+use tracewright::analysis::tasks::Tasks;
 use tracewright::analysis::{Code, Transfers};
 use tracewright::base::Waypoints;
 use tracewright::decode::input::Input as Bytes;
@@ -29,12 +30,12 @@ pub fn run<V: Visitor>(
     job: &Job<'_>,
     options: &RunOptions<'_>,
     code: &Code,
-    switches: &[u32],
+    tasks: &Tasks,
     visitor: V,
     mut more: impl FnMut(&mut V) -> bool,
 ) -> Result<(V, StackCounts, Tally), Fail> {
     let more = |visitor: &mut V, _| more(visitor);
-    run_with(job, options, code, switches, visitor, NO_OTHER, more)
+    run_with(job, options, code, tasks, visitor, NO_OTHER, more)
 }
 
 /// As [`run`], where the order of the frames does not matter: workers find them.
@@ -42,11 +43,11 @@ pub fn run_joined<V: Join>(
     job: &Job<'_>,
     options: &RunOptions<'_>,
     code: &Code,
-    switches: &[u32],
+    tasks: &Tasks,
     visitor: V,
 ) -> Result<(V, StackCounts, Tally), Fail> {
     let more = |_: &mut V, _| true;
-    run_how(job, options, code, switches, visitor, NO_OTHER, &Taking::by_frames(), more)
+    run_how(job, options, code, tasks, visitor, NO_OTHER, &Taking::by_frames(), more)
 }
 
 /// As [`run`], with another listener. `more` receives its output, too.
@@ -54,12 +55,12 @@ pub fn run_with<V: Visitor, L: Listener + Fork + Send>(
     job: &Job<'_>,
     options: &RunOptions<'_>,
     code: &Code,
-    switches: &[u32],
+    tasks: &Tasks,
     visitor: V,
     listener: L,
     more: impl FnMut(&mut V, Option<L::Output>) -> bool,
 ) -> Result<(V, StackCounts, Tally), Fail> {
-    run_how(job, options, code, switches, visitor, listener, &Taking::in_order(), more)
+    run_how(job, options, code, tasks, visitor, listener, &Taking::in_order(), more)
 }
 
 #[expect(clippy::too_many_arguments, reason = "those of its callers")]
@@ -67,15 +68,15 @@ fn run_how<V: Visitor, L: Listener + Fork + Send>(
     job: &Job<'_>,
     options: &RunOptions<'_>,
     code: &Code,
-    switches: &[u32],
+    tasks: &Tasks,
     visitor: V,
     listener: L,
     taking: &Taking<V>,
     mut more: impl FnMut(&mut V, Option<L::Output>) -> bool,
 ) -> Result<(V, StackCounts, Tally), Fail> {
-    let transfers = transfers(job, code, taking.frames);
+    let transfers = transfers(job, code, taking.frames).watching(tasks);
     let mut stacks = Stacks::new(job.sources.len(), visitor)
-        .with_switches(switches.iter().copied())
+        .with_switches(tasks.switches().iter().copied())
         .with_unwind_targets(code.unwind_targets());
     let write = |(found, output): (Part, L::Output)| {
         (taking.take)(&mut stacks, &found, &mut |visitor| more(visitor, None))

@@ -5,6 +5,7 @@
 //! | `function.rs` | [`Function`], [`Functions`]: the functions of a program, by address |
 //! | `elf.rs` | functions of the symbol table of an ELF file |
 //! | `stubs.rs` | stubs of the procedure linkage table, with the names of their targets |
+//! | `objects.rs` | [`DataObjects`]: variables of the symbol table of an ELF file |
 //! | `name.rs` | what a name shows: demangled names, parts of functions, veneers |
 //! | `unwind.rs` | [`UnwindTargets`]: where exceptions of C++ and panics of Rust continue |
 //! | `variables.rs` | [`Variable`]: address and type of a variable, from DWARF |
@@ -30,6 +31,7 @@ mod elf;
 mod function;
 mod lines;
 mod name;
+mod objects;
 mod stubs;
 mod unwind;
 mod variables;
@@ -37,5 +39,6 @@ mod variables;
 pub use function::{Candidate, Found, Function, Functions};
 pub use lines::{Begin, Frame, Lines, Location, Row};
 pub use name::{demangled, is_named, without_parameters};
+pub use objects::{DataObject, DataObjects};
 pub use unwind::UnwindTargets;
-pub use variables::{Variable, VariableType};
+pub use variables::{MemberOfType, Variable, VariableType};

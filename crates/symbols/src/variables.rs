@@ -103,6 +103,52 @@ impl Variable {
     }
 }
 
+/// A member of a structure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemberOfType {
+    /// The offset in the structure, in bytes.
+    pub offset: u64,
+    /// The type.
+    pub kind: VariableType,
+}
+
+impl MemberOfType {
+    /// The member `path`, such as `name` or `list.next`, of the structure that an ELF file calls
+    /// `name`, by its tag or by a typedef. `None` where the file has no DWARF, no such structure
+    /// with this member, or several with other places of it.
+    pub fn of_elf(file: &Bytes, name: &str, path: &str) -> Option<MemberOfType> {
+        let dwarf = dwarf(file)?;
+        let member = format!("x.{path}");
+        let (_, path) = steps(&member).ok()?;
+        let mut found: Option<MemberOfType> = None;
+        let mut units = dwarf.units();
+        while let Ok(Some(header)) = units.next() {
+            let Ok(unit) = dwarf.unit(header) else { continue };
+            let mut entries = unit.entries();
+            while let Ok(Some(entry)) = entries.next_dfs() {
+                let tags =
+                    [gimli::DW_TAG_typedef, gimli::DW_TAG_structure_type, gimli::DW_TAG_class_type];
+                if !tags.contains(&entry.tag())
+                    || string(&dwarf, &unit, entry, gimli::DW_AT_name).as_deref() != Some(name)
+                {
+                    continue;
+                }
+                let kind = match entry.tag() {
+                    gimli::DW_TAG_typedef => plain_type(&unit, entry),
+                    _ => Some(entry.clone()),
+                };
+                let Ok(at) = part(&dwarf, &unit, kind, 0, &path) else { continue };
+                let own = MemberOfType { offset: at.address, kind: at.kind };
+                match &found {
+                    Some(other) if other.offset != own.offset => return None,
+                    _ => found = Some(own),
+                }
+            }
+        }
+        found
+    }
+}
+
 fn dwarf(file: &Bytes) -> Option<Dwarf> {
     DebugSections::read(file).filter(|sections| sections.has(gimli::SectionId::DebugInfo))?;
     Some(lines::dwarf(file)?.0)
@@ -228,7 +274,18 @@ fn follow(
     address: u64,
     path: &[Step<'_>],
 ) -> Result<Variable, String> {
-    let (mut address, mut kind) = (address, plain_type(unit, entry));
+    part(dwarf, unit, plain_type(unit, entry), address, path)
+}
+
+/// The part at the end of `path` of what is of type `kind` at `address`.
+fn part(
+    dwarf: &Dwarf,
+    unit: &Unit,
+    kind: Option<Entry>,
+    address: u64,
+    path: &[Step<'_>],
+) -> Result<Variable, String> {
+    let (mut address, mut kind) = (address, kind);
     for step in path {
         let own = kind.as_ref().ok_or("its type is not described")?;
         match step {
@@ -352,6 +409,23 @@ mod tests {
         }
         let text = Bytes::from(b"no ELF".to_vec());
         assert!(Variable::of_elf(&text, "counter").unwrap_err().to_string().contains("no DWARF"));
+    }
+
+    #[test]
+    fn members_of_types() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/variables/v.elf");
+        let file = Bytes::from(std::fs::read(path).unwrap());
+        for (name, member, offset, kind) in [
+            ("state", "next", 28, VariableType::Pointer(4)),
+            ("state", "sensors[1].trim", 14, VariableType::Signed(1)),
+            ("sensor", "value", 4, VariableType::Float(4)),
+        ] {
+            let found = MemberOfType::of_elf(&file, name, member);
+            assert_eq!(found, Some(MemberOfType { offset, kind }), "{name} {member}");
+        }
+        for (name, member) in [("none", "next"), ("state", "none"), ("u16", "next")] {
+            assert_eq!(MemberOfType::of_elf(&file, name, member), None);
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::vec::IntoIter;
 use tracewright_analysis::stacks::{
     BufferSource, BufferSources, Join, Part, Stacks, ThreadIdentifier, Visitor,
 };
+use tracewright_analysis::tasks::TaskThread;
 use tracewright_analysis::{ThreadNames, Transfer, TransferKind, Transfers};
 use tracewright_capture::{Capture, Linux, Queue, Source};
 use tracewright_decode::input::Input;
@@ -122,8 +123,17 @@ impl<'a> JoinedBuffers<'a> {
         &self,
         threads: impl IntoIterator<Item = (usize, Option<u64>)>,
     ) -> Vec<String> {
+        self.threads(threads).into_iter().map(|thread| thread.text).collect()
+    }
+
+    /// The same threads, with what identifies each.
+    pub fn threads(
+        &self,
+        threads: impl IntoIterator<Item = (usize, Option<u64>)>,
+    ) -> Vec<TaskThread> {
         let names = self.names();
-        threads.into_iter().map(|(source, id)| names.name(source, id)).collect()
+        let numbered = threads.into_iter().enumerate();
+        numbered.map(|(n, (source, id))| names.thread(source, id, n + 1)).collect()
     }
 }
 

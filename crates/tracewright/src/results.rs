@@ -6,9 +6,10 @@ use std::sync::Arc;
 use tracewright_analysis::coverage::{self, Losses, ProgramCoverage, SourceFile, program_files};
 use tracewright_analysis::functions::{FunctionTotals, by_thread, together};
 use tracewright_analysis::stacks::{FunctionId, Part, SWITCHES, StackCounts, Stacks, Visitor};
+use tracewright_analysis::tasks::Tasks;
 use tracewright_analysis::timing::{Clock, Timing};
 use tracewright_analysis::{
-    Code, Filter, Paths, Profile, Profiler, RawProfile, Timeline, Transfers, thread_names,
+    Code, Filter, Paths, Profile, Profiler, RawProfile, Timeline, Transfers,
 };
 use tracewright_base::Waypoints;
 use tracewright_decode::{Caches, Jobs, Merge, Merging, Program, Tally, input, memory};
@@ -336,10 +337,13 @@ impl Trace {
     ) -> Result<(), DecodeError> {
         for (number, plan) in self.plans().iter().enumerate() {
             let code = &stacked.code;
+            let image = self.sources_of(number).first().map(|source| source.program.start());
+            let tasks = Tasks::of_capture(self.capture(), image.as_ref(), code, &[]);
             let mut stacks = Stacks::new(plan.sources.len(), (frames.alone)(limit))
-                .with_switches(SWITCHES.iter().flat_map(|name| code.named(name)))
+                .with_switches(tasks.switches().iter().copied())
                 .with_unwind_targets(code.unwind_targets());
             let transfers = self.transfers(number, code, frames.taking.frames);
+            let transfers = transfers.watching(&tasks);
             let (tally, _) = self.run(plan, self.session(plan)?, transfers, |part| {
                 (frames.taking.take)(&mut stacks, &part, &mut |visitor| !(frames.full)(visitor))
             })?;
@@ -349,11 +353,9 @@ impl Trace {
             let sources: Vec<String> =
                 self.sources_of(number).iter().map(|source| source.name.clone()).collect();
             let outermost = (frames.outermost)(&stacks.visitor);
-            let function = |number: usize| {
-                let function = outermost.get(number).copied().flatten()?;
-                Some(code.name(function).into_owned())
-            };
-            let threads = thread_names(&sources, (frames.threads)(&stacks.visitor), function);
+            let function = |number| tasks.outermost_name(code, &outermost, number);
+            let threads = tasks.threads(&sources, (frames.threads)(&stacks.visitor), function);
+            let threads = threads.into_iter().map(|thread| thread.text).collect();
             stacked.buffers.push(CallStacks { frames: stacks.visitor, threads, sources });
         }
         Ok(())

@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use tracewright_analysis::stacks::{Begin, Ending, Entry, FunctionId, Position, Time, Visitor};
+use tracewright_analysis::tasks::Tasks;
 use tracewright_analysis::{Code, ThreadNames};
 use tracewright_capture::plain::line;
 
@@ -61,6 +62,9 @@ pub struct Calls {
     code: Code,
     sources: Arc<[String]>,
     names: Option<ThreadNames>,
+    tasks: Tasks,
+    /// The names of all threads, where they are known before.
+    known: Vec<String>,
     shown: Shown,
     threads: Vec<Thread>,
     open: Vec<Open>,
@@ -82,6 +86,8 @@ impl Calls {
             code,
             sources: sources.into_iter().collect(),
             names: None,
+            tasks: Tasks::default(),
+            known: Vec::new(),
             shown,
             threads: Vec::new(),
             open: Vec::new(),
@@ -98,6 +104,18 @@ impl Calls {
     #[must_use]
     pub fn with_names(self, names: ThreadNames) -> Calls {
         Calls { names: Some(names), ..self }
+    }
+
+    /// The same, where threads with identifiers are these tasks.
+    #[must_use]
+    pub fn with_tasks(self, tasks: Tasks) -> Calls {
+        Calls { tasks, ..self }
+    }
+
+    /// The same, where the threads have these names, by number.
+    #[must_use]
+    pub fn with_known_names(self, known: Vec<String>) -> Calls {
+        Calls { known, ..self }
     }
 
     /// Takes the text so far.
@@ -316,11 +334,8 @@ impl Visitor for Calls {
         let of_source = |own: &&Thread| own.source == source && !own.name.is_empty();
         let number = self.threads.iter().take(thread).filter(of_source).count() + 1;
         let known = self.names.as_ref().map(|names| names.name(source, id));
-        let name = known.unwrap_or_else(|| match id {
-            Some(id) => format!("{source_name} thread {id}"),
-            None if number > 1 => format!("{source_name} task {number}"),
-            None => source_name,
-        });
+        let known = self.known.get(thread).cloned().or(known);
+        let name = known.unwrap_or_else(|| self.tasks.text(&source_name, id, number, None).1);
         if let Some(own) = self.threads.get_mut(thread) {
             (own.source, own.name) = (source, name);
         }

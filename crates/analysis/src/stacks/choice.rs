@@ -76,7 +76,7 @@ impl Choice {
         let top = self.above.last().copied();
         match transfer.kind {
             Kind::Run | Kind::Timestamp | Kind::Cycles | Kind::CyclesLost => true,
-            Kind::Jump | Kind::Fall => true,
+            Kind::Task | Kind::Jump | Kind::Fall => true,
             Kind::Call => {
                 self.above.push(Above { ret, exception: false });
                 true
@@ -147,7 +147,10 @@ impl<V: Visitor> Stacks<V> {
     /// A handler returns to `target`, where it interrupted the current thread. A task that waits
     /// there may continue instead.
     pub(super) fn may_switch(&mut self, source: usize, target: u64) {
-        let Some(own) = self.sources.get(source).filter(|own| !own.has_ids) else { return };
+        let Some(own) = self.sources.get(source) else { return };
+        if own.has_ids || own.named.value.is_some() {
+            return;
+        }
         let Some(thread) = self.threads.get(own.current) else { return };
         if thread.frames.iter().any(|frame| frame.exception) {
             return;

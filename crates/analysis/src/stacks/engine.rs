@@ -8,7 +8,8 @@ use tracewright_symbols::UnwindTargets;
 
 use super::buffers::Joined;
 use super::choice::Choice;
-use super::suspended::Switches;
+use super::frame::NOT_NAMED;
+use super::suspended::{Named, Switches};
 use super::{
     Begin, Beyond, Ending, Entry, Frame, FunctionId, MAX_DEPTH, MAX_FRAMES, Position, StackCounts,
     Thread, Time, Visitor,
@@ -36,6 +37,8 @@ pub(super) struct Source {
     /// where buffers are joined.
     pub(super) first: Option<u64>,
     pub(super) unknown: Option<usize>,
+    /// The task that a variable names.
+    pub(super) named: Named,
     /// It is not known yet which thread continues.
     pub(super) choice: Option<Box<Choice>>,
 }
@@ -53,6 +56,7 @@ impl Source {
             switched: 0,
             first: None,
             unknown: None,
+            named: Named::default(),
             choice: None,
         }
     }
@@ -241,6 +245,7 @@ impl<V: Visitor> Stacks<V> {
                 return self.joined_context(source, transfer);
             }
             Kind::Context => return self.context(source, at, transfer.target),
+            Kind::Task => return self.task_named(source, transfer),
             Kind::Call => self.call(source, transfer, Entry::Call),
             Kind::Return | Kind::Swap => self.returned(source, transfer),
             Kind::Indirect => self.indirect(source, transfer),
@@ -361,9 +366,11 @@ impl<V: Visitor> Stacks<V> {
         let thread = self.threads.get_mut(position.thread)?;
         let frame = thread.pop()?;
         // Another frame follows one that is replaced.
-        if !matches!(ending, Ending::Replaced | Ending::TooDeep)
-            && thread.beyond.is_some_and(|beyond| thread.frames.len() <= beyond.frames)
-        {
+        let is_left = !matches!(ending, Ending::Replaced | Ending::TooDeep);
+        if is_left && thread.frames.len() <= thread.named {
+            thread.named = NOT_NAMED;
+        }
+        if is_left && thread.beyond.is_some_and(|beyond| thread.frames.len() <= beyond.frames) {
             thread.beyond = None;
         }
         position.depth -= 1;
@@ -401,11 +408,12 @@ impl<V: Visitor> Stacks<V> {
     }
 
     /// The trace reports the identifier of the thread.
-    fn context(&mut self, source: usize, at: u64, id: u64) {
+    pub(super) fn context(&mut self, source: usize, at: u64, id: u64) {
         self.settle(source, at);
         let Some(own) = self.sources.get_mut(source) else { return };
         // A system that does not set the register leaves it 0.
         own.has_ids |= id != 0;
+        own.named.by_context |= id != 0;
         if let Some(&known) = own.known.get(&id) {
             if known != own.current {
                 own.current = known;

@@ -26,19 +26,28 @@ impl<V: Visitor> Stacks<V> {
         let frames = self.thread(source).map(|thread| thread.frames.as_slice());
         let index = frames.and_then(|frames| frames.iter().rposition(|f| f.exception));
         let mut ret = transfer.ret;
+        let mut named = false;
         if let Some(index) = index {
+            // The task that it has named continues where the other one returns.
+            named = self.thread(source).is_some_and(|thread| thread.named == index);
             self.counts.exception_returns += 1;
             self.cut(source, transfer.at, index + 1, Ending::Unwound);
             let ended = self.end(source, transfer.at, Ending::Return);
             ret = ended.and_then(|frame| frame.ret);
         }
         self.exception(source, &Transfer { ret, ..*transfer });
+        if let Some(thread) = self.thread_mut(source).filter(|_| named) {
+            thread.named = thread.frames.len().saturating_sub(1);
+        }
     }
 
     pub(super) fn exception_return(&mut self, source: usize, transfer: &Transfer) {
         self.settle(source, transfer.at);
         let (at, target) = (transfer.at, transfer.target);
         self.counts.exception_returns += 1;
+        if self.task_continues(source, transfer) {
+            return;
+        }
         let Some(thread) = self.thread(source) else { return };
         let here = function(transfer, false);
         let top = thread.frames.iter().rposition(|frame| frame.exception);
@@ -125,6 +134,11 @@ impl<V: Visitor> Stacks<V> {
         let depth = thread.frames.len();
         if depth == 0 {
             let (entry, address) = (Entry::Before, transfer.entry.then_some(target));
+            if transfer.entry
+                && let Some(number) = self.sources.get(source).map(|own| own.current)
+            {
+                self.visitor.entered(number, here);
+            }
             self.begin(source, at, Begin { function: here, entry, address }, None);
             return;
         }
@@ -164,5 +178,6 @@ impl<V: Visitor> Stacks<V> {
         }
         let position = self.position(source, at);
         self.visitor.lost(&position);
+        self.forget_task(source);
     }
 }

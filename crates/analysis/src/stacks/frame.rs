@@ -147,7 +147,12 @@ pub(super) struct Thread<N> {
     pub(super) parked: Option<u64>,
     /// The number of switches of its source when it was parked.
     pub(super) since: u64,
+    /// The index of the handler in which the system named a task; [`NOT_NAMED`] where it did not.
+    pub(super) named: usize,
 }
+
+/// No handler has named a task.
+pub(super) const NOT_NAMED: usize = usize::MAX;
 
 fn slot(address: u64) -> usize {
     (address >> 1 ^ address >> 10) as usize & (FILTER - 1)
@@ -165,6 +170,7 @@ impl<N: Copy> Thread<N> {
             untraced: None,
             parked: None,
             since: 0,
+            named: NOT_NAMED,
         }
     }
 

@@ -25,6 +25,7 @@
 //! | `exceptions.rs` | exceptions, and losses of trace |
 //! | `choice.rs` | which of several tasks continues |
 //! | `switches.rs`, `suspended.rs` | threads without identifiers in the trace |
+//! | `tasks.rs` | threads that a variable of the operating system names |
 //! | `buffers.rs` | [`BufferSources`] |
 //! | `joined.rs` | the trace of a thread in several buffers, of several processors |
 //! | `saved.rs` | [`SavedStacks`]: the state of all stacks as a value |
@@ -43,6 +44,7 @@ mod part;
 mod saved;
 mod suspended;
 mod switches;
+mod tasks;
 #[cfg(test)]
 mod tests;
 mod visitor;

@@ -35,6 +35,15 @@ pub(super) struct Switches {
     pub(super) waiting: HashMap<u64, u32>,
 }
 
+/// What is known of the variable that names the running task.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Named {
+    /// The value of the last store.
+    pub(super) value: Option<u64>,
+    /// Threads are known by a context ID.
+    pub(super) by_context: bool,
+}
+
 /// What is stored of a frame.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Suspended {

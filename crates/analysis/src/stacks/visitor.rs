@@ -1,5 +1,6 @@
 //! What receives the frames of call stacks.
 
+use super::FunctionId;
 use super::frame::{Begin, Ending};
 
 /// A place in the trace.
@@ -37,6 +38,12 @@ pub trait Visitor {
     /// A thread of a source, with its identifier in the trace. Its frames have the node as their
     /// parent.
     fn thread(&mut self, source: usize, thread: usize, id: Option<u64>) -> Self::Node;
+
+    /// A thread without frames begins to execute at the first instruction of a function: the next
+    /// frame, which is that of a task. Not where it continues what it executed before.
+    fn entered(&mut self, thread: usize, function: FunctionId) {
+        let _ = (thread, function);
+    }
 
     /// A frame begins in a frame, or in a thread.
     fn begin(&mut self, position: &Position, parent: Self::Node, begin: &Begin) -> Self::Node;
@@ -79,6 +86,11 @@ impl<A: Visitor, B: Visitor> Visitor for (A, B) {
 
     fn thread(&mut self, source: usize, thread: usize, id: Option<u64>) -> Self::Node {
         (self.0.thread(source, thread, id), self.1.thread(source, thread, id))
+    }
+
+    fn entered(&mut self, thread: usize, function: FunctionId) {
+        self.0.entered(thread, function);
+        self.1.entered(thread, function);
     }
 
     fn begin(&mut self, position: &Position, parent: Self::Node, begin: &Begin) -> Self::Node {

@@ -1,9 +1,12 @@
 //! Activations: functions and exceptions from their begin to their end.
 
+use std::collections::BTreeSet;
+
 use tracewright_base::Interval;
 
 use super::clock::{Moment, Sum};
 use super::statistics::Place;
+use crate::tasks::Tasks;
 
 /// A thread at one depth of exceptions: what executes without being interrupted by another one.
 #[derive(Clone, Copy, Debug, Default)]
@@ -54,6 +57,45 @@ pub(super) struct Activation {
     pub(super) lost: Option<Until>,
     /// The activation beneath.
     pub(super) parent: Option<usize>,
+    /// The task waits in it.
+    pub(super) waits: bool,
     /// The longest exception that interrupted it.
     pub(super) longest: Option<(Interval, usize)>,
+}
+
+/// What is measured of a thread that is a task.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Task {
+    /// The open activations: since a function in which it waits returned, and since it runs.
+    pub(super) active: Option<usize>,
+    pub(super) run: Option<usize>,
+    /// The functions in which it waits that are open.
+    pub(super) waiting: u32,
+    /// It has run, and begins with its first instruction.
+    pub(super) known: bool,
+    pub(super) fresh: bool,
+}
+
+/// Measures the tasks, whose functions are known.
+#[derive(Debug, Default)]
+pub(super) struct Measured {
+    pub(super) tasks: Tasks,
+    /// The threads whose functions and exceptions are measured.
+    pub(super) only: Option<BTreeSet<usize>>,
+    pub(super) all: Vec<Task>,
+    /// A thread was switched.
+    pub(super) switched: bool,
+}
+
+impl Measured {
+    pub(super) fn new(tasks: Tasks) -> Measured {
+        Measured { tasks, ..Measured::default() }
+    }
+
+    pub(super) fn task(&mut self, thread: usize) -> &mut Task {
+        if thread >= self.all.len() {
+            self.all.resize(thread + 1, Task::default());
+        }
+        &mut self.all[thread]
+    }
 }

@@ -3,7 +3,7 @@
 use tracewright_base::Interval;
 
 use super::Measure;
-use super::activation::{Activation, Level, Until};
+use super::activation::{Activation, Level, Measured};
 use super::clock::{Clock, Event, Moment, SourceClock, Sum};
 use super::rows::{Before, Rows, Subject, Timed};
 use super::statistics::{MAX_EXACT, Place, Statistics};
@@ -13,12 +13,12 @@ use crate::stacks::{Begin, Ending, Entry, Position, Time, Visitor};
 
 /// A thread.
 #[derive(Clone, Debug)]
-struct Thread {
+pub(super) struct Thread {
     /// The activations that are open.
-    open: Vec<usize>,
+    pub(super) open: Vec<usize>,
     /// The level of the thread itself.
-    level: usize,
-    losses: u64,
+    pub(super) level: usize,
+    pub(super) losses: u64,
     /// The source that executed it first, and its identifier.
     source: usize,
     id: Option<u64>,
@@ -29,14 +29,14 @@ struct Thread {
 pub struct Timing {
     clock: Clock,
     sources: Vec<SourceClock>,
-    threads: Vec<Thread>,
-    activations: Vec<Activation>,
+    pub(super) threads: Vec<Thread>,
+    pub(super) activations: Vec<Activation>,
     free: Vec<usize>,
-    levels: Vec<Level>,
+    pub(super) levels: Vec<Level>,
     free_levels: Vec<usize>,
-    serial: u64,
+    pub(super) serial: u64,
     epochs: u32,
-    rows: Rows,
+    pub(super) rows: Rows,
     /// The durations that are stored one by one.
     stored: u64,
     most_exact: u64,
@@ -56,6 +56,8 @@ pub struct Timing {
     by_caller: bool,
     records: Vec<Activated>,
     unrecorded: u64,
+    /// The tasks.
+    pub(super) measured: Option<Box<Measured>>,
 }
 
 /// The most begins and ends of calls that wait for the next point at which the clock of a source is
@@ -91,6 +93,7 @@ impl Timing {
             by_caller: false,
             records: Vec::new(),
             unrecorded: 0,
+            measured: None,
         }
     }
 
@@ -154,6 +157,7 @@ impl Timing {
         for source in 0..self.sources.len() {
             self.close(source, None, None);
         }
+        self.finish_tasks();
         for row in &mut self.rows.all {
             row.measures.iter_mut().for_each(Statistics::finish);
         }
@@ -186,7 +190,7 @@ impl Timing {
     }
 
     #[inline]
-    fn source(&mut self, source: usize) -> &mut SourceClock {
+    pub(super) fn source(&mut self, source: usize) -> &mut SourceClock {
         if source >= self.sources.len() {
             self.add_sources(source);
         }
@@ -285,7 +289,8 @@ impl Timing {
                 self.execute(source, None, None);
             }
         }
-        self.source(position.source).thread = Some(position.thread);
+        let old = self.source(position.source).thread.replace(position.thread);
+        self.task_runs(position, old);
         let (top, level) = self.top(position.thread);
         self.execute(position.source, top, level);
     }
@@ -299,7 +304,7 @@ impl Timing {
     }
 
     /// Bounds what waits for the end of the window.
-    fn bound(&mut self, source: usize) {
+    pub(super) fn bound(&mut self, source: usize) {
         if self.source(source).events.len() >= self.most_events {
             self.close(source, None, None);
         }
@@ -381,7 +386,7 @@ impl Timing {
     }
 
     /// The distance to the activation before.
-    fn follow(&mut self, own: &Activation) {
+    pub(super) fn follow(&mut self, own: &Activation) {
         if !own.begins {
             return;
         }
@@ -389,6 +394,9 @@ impl Timing {
         let same = |before: &Before| (before.thread, before.losses) == (begin.thread, begin.losses);
         for row in [Some(own.row), own.exception].into_iter().flatten() {
             let Some(row) = self.rows.all.get_mut(row) else { continue };
+            if row.subject == Subject::Other {
+                continue;
+            }
             if let Some(end) = row.last_end.take().filter(same) {
                 row.add(Measure::Gap, own.begin.since(end.moment), own.place);
                 self.stored += 1;
@@ -407,7 +415,7 @@ impl Timing {
     }
 
     /// The window of the end of an activation ended: its durations are known.
-    fn ended(&mut self, number: usize, now: Option<u64>) {
+    pub(super) fn ended(&mut self, number: usize, now: Option<u64>) {
         let Some(own) = self.activations.get_mut(number) else { return };
         own.end.most = own.end.most.or(now);
         let own = *own;
@@ -432,6 +440,9 @@ impl Timing {
         let end = self.before(&own, own.end);
         for row in [Some(own.row), own.exception].into_iter().flatten() {
             let Some(row) = self.rows.all.get_mut(row) else { continue };
+            if row.subject == Subject::Other {
+                continue;
+            }
             if let Some((duration, by)) = own.longest
                 && row.longest_interruption.is_none_or(|(before, _)| longer(duration, before))
             {
@@ -446,13 +457,17 @@ impl Timing {
                 row.last_end = None;
                 row.measures[Measure::Gross as usize].add_lost(until.gross);
                 row.measures[Measure::Net as usize].add_lost(until.net);
-                row.measures[Measure::Own as usize].add_lost(until.own);
+                if !row.subject.is_task() {
+                    row.measures[Measure::Own as usize].add_lost(until.own);
+                }
                 row.measures[Measure::Interrupted as usize].add_lost(0);
                 continue;
             }
             row.add(Measure::Gross, gross, own.place);
             row.add(Measure::Net, net, own.place);
-            row.add(Measure::Own, itself, own.place);
+            if !row.subject.is_task() {
+                row.add(Measure::Own, itself, own.place);
+            }
             row.add(Measure::Interrupted, interrupted, own.place);
             self.stored += 4;
         }
@@ -512,7 +527,7 @@ impl Timing {
         self.free.push(number);
     }
 
-    fn insert(&mut self, own: Activation) -> usize {
+    pub(super) fn insert(&mut self, own: Activation) -> usize {
         match self.free.pop() {
             Some(number) => {
                 if let Some(slot) = self.activations.get_mut(number) {
@@ -548,9 +563,14 @@ impl Timing {
         parent: Option<usize>,
     ) -> Activation {
         self.serial += 1;
-        let subject = self.subject(begin.function, parent);
+        let is_measured = self.measured.is_none() || self.measures(position.thread);
+        let subject = match is_measured {
+            true => self.subject(begin.function, parent),
+            false => Subject::Other,
+        };
         let row = self.rows.number(subject);
         let exception = match begin.entry {
+            Entry::Exception(_) if !is_measured => Some(self.rows.number(Subject::Other)),
             Entry::Exception(number) => {
                 Some(self.rows.number(Subject::Exception(position.source, number)))
             }
@@ -581,25 +601,6 @@ impl Timing {
             behind: if exact { sum.least } else { u64::MAX },
             parent,
             ..Activation::default()
-        }
-    }
-
-    /// Trace is lost: the activations of a thread may end in it.
-    fn mark_lost(&mut self, position: &Position) {
-        let now = self.source(position.source).moment();
-        let Some(thread) = self.threads.get_mut(position.thread) else { return };
-        thread.losses += 1;
-        for number in thread.open.iter().rev() {
-            let Some(own) = self.activations.get_mut(*number) else { continue };
-            if own.lost.is_some() {
-                break;
-            }
-            let sum = self.levels.get(own.level).map_or(Sum::default(), |level| level.sum);
-            own.lost = Some(Until {
-                gross: now.since(own.begin).least,
-                net: sum.least.saturating_sub(own.behind),
-                own: own.own.least,
-            });
         }
     }
 
@@ -638,10 +639,17 @@ impl Visitor for Timing {
         NONE
     }
 
+    fn entered(&mut self, thread: usize, _: FunctionId) {
+        self.task_enters(thread);
+    }
+
     fn begin(&mut self, position: &Position, _: usize, begin: &Begin) -> usize {
         self.enter(position);
         let parent = self.top(position.thread).0;
-        let own = self.activation(position, begin, parent);
+        let mut own = self.activation(position, begin, parent);
+        if self.measured.is_some() {
+            own.waits = self.task_calls(position, begin);
+        }
         let (serial, level) = (own.serial, own.level);
         let number = self.insert(own);
         if let Some(thread) = self.threads.get_mut(position.thread) {
@@ -668,6 +676,7 @@ impl Visitor for Timing {
             thread.open.remove(at);
         }
         let Some(own) = self.activations.get_mut(node) else { return };
+        let waited = own.waits;
         own.end = moment;
         own.end_at = position.instructions;
         own.ends = matches!(
@@ -685,12 +694,16 @@ impl Visitor for Timing {
             self.source(position.source).events.push((Event::End(node), serial));
             self.bound(position.source);
         }
+        if waited {
+            self.task_returns(position, ending);
+        }
     }
 
     fn beneath(&mut self, position: &Position, root: usize, begin: &Begin) -> (usize, usize) {
         self.enter(position);
         let own = self.activation(position, begin, None);
-        let number = self.insert(Activation { begins: false, ..own });
+        let waits = self.measured.is_some() && self.task_waited(position, begin);
+        let number = self.insert(Activation { begins: false, waits, ..own });
         let mut first = None;
         if let Some(thread) = self.threads.get_mut(position.thread) {
             first = thread.open.first().copied();

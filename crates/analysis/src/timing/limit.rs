@@ -11,6 +11,7 @@ use super::{Measure, Statistics};
 /// limit   = measure "(" subject ")" ("<=" | ">=") number [unit]
 /// measure = "gross" | "net" | "own" | "period" | "gap" | "interrupted"
 /// subject = name of a function, in which * stands for any characters | "exception:" number
+///         | "task:" name of a task
 /// unit    = "ns" | "us" | "ms" | "s"
 /// ```
 ///
@@ -181,6 +182,11 @@ impl Limit {
     /// The number of the exception that is measured.
     pub fn exception(&self) -> Option<u16> {
         self.subject.strip_prefix("exception:")?.trim().parse().ok()
+    }
+
+    /// The name of the task that is measured.
+    pub fn task(&self) -> Option<&str> {
+        self.subject.strip_prefix("task:").map(str::trim)
     }
 
     /// The same limit for a clock with this frequency in hertz. `None` if the bound is a time and

@@ -1,6 +1,6 @@
 //! The load of processors over time.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use tracewright_base::Interval;
 
@@ -56,6 +56,8 @@ pub struct Load {
     clock: Clock,
     width: u64,
     functions: HashSet<FunctionId>,
+    /// The threads whose load is measured, without handlers; all of them where there is none.
+    only: Option<BTreeSet<usize>>,
     sources: Vec<Source>,
     threads: HashMap<usize, Vec<Frame>>,
     slices: BTreeMap<(usize, u64), Slice>,
@@ -70,12 +72,31 @@ impl Load {
             clock,
             width: width.max(1),
             functions,
+            only: None,
             sources: Vec::new(),
             threads: HashMap::new(),
             slices: BTreeMap::new(),
             dropped: false,
             serial: 0,
         }
+    }
+
+    /// That of some threads, without exception handlers.
+    #[must_use]
+    pub fn of_threads(self, threads: BTreeSet<usize>) -> Load {
+        Load { only: Some(threads), ..self }
+    }
+
+    /// Whether what a thread executes is no load.
+    fn is_idle(&self, thread: usize) -> Option<bool> {
+        let frames = self.threads.get(&thread)?;
+        let top = frames.last()?;
+        Some(match &self.only {
+            None => top.idle,
+            Some(only) => {
+                !only.contains(&thread) || top.idle || frames.iter().any(|frame| frame.is_exception)
+            }
+        })
     }
 
     /// The width of a part.
@@ -174,8 +195,7 @@ impl Visitor for Load {
     }
 
     fn run(&mut self, position: &Position, _: u64, instructions: u64, cycles: u64) {
-        let top = self.threads.get(&position.thread).and_then(|frames| frames.last());
-        let idle = top.is_some_and(|top| top.idle);
+        let idle = self.is_idle(position.thread).unwrap_or(self.only.is_some());
         let clock = self.clock;
         let own = self.source(position.source);
         own.last = Some(idle);
@@ -195,8 +215,7 @@ impl Visitor for Load {
     fn time(&mut self, position: &Position, time: Time) {
         let source = position.source;
         // The frame on top may have executed a part of a range that is traced later.
-        let top = self.threads.get(&position.thread).and_then(|frames| frames.last());
-        if let Some(idle) = top.map(|top| top.idle) {
+        if let Some(idle) = self.is_idle(position.thread) {
             let own = self.source(source);
             own.idle |= idle;
             own.busy |= !idle;

@@ -25,6 +25,7 @@
 //! | `distances.rs` | [`Distances`]: the time between two events |
 //! | `load.rs` | [`Load`]: the load of processors over time |
 //! | `loops.rs` | how often loops turn in a call |
+//! | `tasks.rs` | how long tasks run |
 //! | `worst.rs` | the longest call beside the median one |
 //! | `limit.rs` | [`Limit`]: a bound of a duration, and whether it is met |
 
@@ -39,6 +40,7 @@ mod points;
 mod rows;
 mod stack_at;
 mod statistics;
+mod tasks;
 #[cfg(test)]
 mod tests;
 mod worst;

@@ -20,6 +20,13 @@ pub enum Subject {
     Call(FunctionId, FunctionId),
     /// An exception with this number, of a source.
     Exception(usize, u16),
+    /// The task with this number of a thread, from where a function in which it waited returns to
+    /// where it waits again.
+    Task(usize),
+    /// The task with this number of a thread, from where it runs to where another one does.
+    Run(usize),
+    /// What is not measured.
+    Other,
 }
 
 impl Subject {
@@ -27,8 +34,21 @@ impl Subject {
     pub const fn function(self) -> Option<FunctionId> {
         match self {
             Subject::Function(function) | Subject::Call(function, _) => Some(function),
-            Subject::Exception(..) => None,
+            Subject::Exception(..) | Subject::Task(_) | Subject::Run(_) | Subject::Other => None,
         }
+    }
+
+    /// The number of the thread, if it is a task.
+    pub const fn task(self) -> Option<usize> {
+        match self {
+            Subject::Task(thread) | Subject::Run(thread) => Some(thread),
+            _ => None,
+        }
+    }
+
+    /// Whether it is a task.
+    pub const fn is_task(self) -> bool {
+        self.task().is_some()
     }
 }
 

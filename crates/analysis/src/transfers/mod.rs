@@ -11,9 +11,11 @@ mod state;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use tracewright_base::{
-    Batch, Code as _, Context, Counted, Element, Gap, Isa, Kind as Effect, Last, Part as Executed,
-    Pc, Range, Role, Start, Turns,
+    Access, Batch, Code as _, Context, Counted, Direction, Element, Gap, Isa, Kind as Effect, Last,
+    Part as Executed, Pc, Range, Role, Start, Turns,
 };
 use tracewright_decode::{Fork, Growth, Listener, Size};
 use tracewright_image::{Cache, MemoryId};
@@ -22,6 +24,7 @@ use crate::code::Code;
 use crate::code::{Finder, Place};
 use crate::entered::Entered;
 use crate::stacks::{Part, PartBuilder};
+use crate::tasks::{Tasks, Watched};
 use crate::transfer::{Kind, NO_FUNCTION, Transfer, empty};
 use crate::transfer_log::TransferLog;
 use marks::{Marks, Walk};
@@ -45,6 +48,10 @@ pub struct Transfers {
     frames: Option<PartBuilder>,
     /// The memory of the frames, in bytes.
     frames_weight: usize,
+    /// The variables that name the running task.
+    watched: Arc<[Watched]>,
+    /// Context IDs name tasks, and a handler writes them before it returns to one.
+    context_is_task: bool,
 }
 
 impl Transfers {
@@ -62,7 +69,16 @@ impl Transfers {
             found: TransferLog::default(),
             frames: None,
             frames_weight: 0,
+            watched: Arc::default(),
+            context_is_task: false,
         }
+    }
+
+    /// Stores to the variables of `tasks` name the task that runs, and so do context IDs.
+    #[must_use]
+    pub fn watching(self, tasks: &Tasks) -> Transfers {
+        let (watched, context_is_task) = (tasks.watched().into(), !tasks.watched().is_empty());
+        Transfers { watched, context_is_task, ..self }
     }
 
     /// Finds the frames of each part, too: for [`Stacks::part`](crate::Stacks::part).
@@ -422,9 +438,44 @@ impl Transfers {
                 current.forget_waiting();
             }
             self.release(source);
+            if self.context_is_task {
+                let (ret, entry) = (Some(id.into()), true);
+                self.push(source, Transfer { kind: Kind::Task, ret, entry, ..empty(source, at) });
+                return;
+            }
             let (target, ret) = (id.into(), context.vmid.map(u64::from));
             self.push(source, Transfer { target, ret, kind: Kind::Context, ..empty(source, at) });
         }
+    }
+
+    /// An access, which may store to a variable that names the running task.
+    fn stored(&mut self, source: usize, at: u64, access: &Access) {
+        if access.has(Access::SUPPRESSED) {
+            self.task(source, at, None);
+        }
+        let Some(address) = access.address().filter(|_| access.direction != Direction::Read) else {
+            return;
+        };
+        let size = match access.size {
+            0 => 8,
+            size => u64::from(size),
+        };
+        let end = address.wrapping_add(size);
+        let touched = |own: &&Watched| address < own.address + own.size && own.address < end;
+        let Some(own) = self.watched.iter().find(touched).copied() else { return };
+        if access.has(Access::STORE_FAILED) {
+            return;
+        }
+        // Of an access that may be a load, the value in memory is not known.
+        let whole = address == own.address
+            && u64::from(access.size) == own.size
+            && access.direction == Direction::Write;
+        self.task(source, at, access.value().filter(|_| whole));
+    }
+
+    /// The operating system names the task that runs.
+    fn task(&mut self, source: usize, at: u64, value: Option<u64>) {
+        self.push(source, Transfer { kind: Kind::Task, ret: value, ..empty(source, at) });
     }
 
     fn lost(&mut self, source: usize, at: u64, kind: Option<Kind>) {
@@ -482,7 +533,15 @@ impl Transfers {
             Element::Cycles(None) => {
                 self.time(source, Transfer { kind: Kind::CyclesLost, ..empty(source, at) });
             }
-            Element::DataAccess(_) => self.select(source, &element),
+            Element::DataAccess(access) => {
+                self.select(source, &element);
+                if !self.watched.is_empty() {
+                    self.stored(source, at, &access);
+                }
+            }
+            Element::Gap(Gap::Data) if !self.watched.is_empty() => {
+                self.task(source, at, None);
+            }
             // What is between is not traced, but nothing is lost.
             Element::TraceOn(Start::Normal | Start::Debug) => self.lost(source, at, None),
             Element::NoCode { .. } => {
@@ -541,6 +600,8 @@ impl Fork for Transfers {
             found: TransferLog::default(),
             frames: self.frames.as_ref().map(PartBuilder::fork),
             frames_weight: 0,
+            watched: Arc::clone(&self.watched),
+            context_is_task: self.context_is_task,
         }
     }
 

@@ -1,10 +1,8 @@
 //! Options of the verbs for functions and call stacks.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use tracewright::analysis::Code;
-use tracewright::analysis::stacks::SWITCHES;
 use tracewright::analysis::timing::Span;
 use tracewright::export::paths::PathFormat;
 use tracewright::export::timeline::TimelineFormat;
@@ -15,7 +13,6 @@ use super::input::{HowArgs, InputArgs, JobsArgs, SourceArgs};
 use super::own::group;
 use super::random::WindowArgs;
 use super::signals::{SignalArgs, hertz};
-use crate::fail::Fail;
 
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
@@ -31,6 +28,8 @@ pub struct FunctionsArgs {
     pub threads: JobsArgs,
     #[command(flatten)]
     pub switches: SwitchArgs,
+    #[command(flatten)]
+    pub only: TaskArgs,
     #[command(flatten)]
     pub window: WindowArgs,
     /// Order of the table.
@@ -91,6 +90,8 @@ pub struct CallsArgs {
     #[command(flatten)]
     pub switches: SwitchArgs,
     #[command(flatten)]
+    pub only: TaskArgs,
+    #[command(flatten)]
     pub window: WindowArgs,
     /// At most N frames above the first one that is shown.
     #[arg(long, value_name = "N")]
@@ -123,6 +124,8 @@ pub struct TimelineArgs {
     #[command(flatten)]
     pub switches: SwitchArgs,
     #[command(flatten)]
+    pub only: TaskArgs,
+    #[command(flatten)]
     pub window: WindowArgs,
     /// Output format.
     #[arg(long, value_enum, default_value_t = TimelineFormatArg::Chrome)]
@@ -132,10 +135,10 @@ pub struct TimelineArgs {
     pub frequency: Option<u64>,
     /// With --format chrome and perfetto, the load of each processor in parts of this width, such
     /// as 10ms, or 1000 ticks: the part of the traced time outside of the functions of --idle.
-    #[arg(long, value_name = "WIDTH", requires = "idle")]
+    #[arg(long, value_name = "WIDTH")]
     pub load: Option<Span>,
     /// With --load, a function in which the processor is idle, with what it calls (repeatable);
-    /// * stands for any characters.
+    /// * stands for any characters. Without it, that of the operating system, if it is known.
     #[arg(long, value_name = "SYMBOL", requires = "load")]
     pub idle: Vec<String>,
     #[command(flatten)]
@@ -308,29 +311,23 @@ impl FunctionFormat {
 }
 
 /// Threads that the trace does not name.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct SwitchArgs {
     /// Function that switches tasks by a return (repeatable). Those of FreeRTOS, ThreadX, Zephyr
     /// and Linux are known.
     #[arg(long = "switch-at", value_name = "SYMBOL", help_heading = group::COMMON)]
     pub switch_at: Vec<String>,
+    /// Operating systems and names of tasks: TOML as in docs/tasks.md, or ORTI (repeatable).
+    #[arg(long = "tasks", value_name = "FILE", help_heading = group::COMMON)]
+    pub tasks: Vec<PathBuf>,
 }
 
-impl SwitchArgs {
-    /// The numbers of the functions that switch tasks.
-    pub fn numbers(&self, code: &Code, input: &Path) -> Result<Vec<u32>, Fail> {
-        let mut numbers: Vec<u32> = SWITCHES.iter().flat_map(|name| code.named(name)).collect();
-        for name in &self.switch_at {
-            let before = numbers.len();
-            numbers.extend(code.named(name));
-            if numbers.len() == before {
-                let what =
-                    format!("--switch-at: no program of the capture has a function `{name}`");
-                return Err(Fail::input(input, &what));
-            }
-        }
-        Ok(numbers)
-    }
+/// Tasks that are shown.
+#[derive(Debug, Default, Args)]
+pub struct TaskArgs {
+    /// Only the task with this name or identifier (repeatable); * stands for any characters.
+    #[arg(long, value_name = "NAME|ID")]
+    pub task: Vec<String>,
 }
 
 /// Order of the table of functions.

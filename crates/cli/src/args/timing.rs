@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use tracewright::analysis::timing::{Clock, Limit, Measure, Span};
 
 use super::decoding::OutcomeArgs;
-use super::functions::SwitchArgs;
+use super::functions::{SwitchArgs, TaskArgs};
 use super::input::{HowArgs, InputArgs, JobsArgs};
 use super::random::WindowArgs;
 use super::signals::hertz;
@@ -29,6 +29,8 @@ pub struct TimingArgs {
     #[command(flatten)]
     pub switches: SwitchArgs,
     #[command(flatten)]
+    pub only: TaskArgs,
+    #[command(flatten)]
     pub window: WindowArgs,
     /// What the text shows; JSON and CSV have all of them.
     #[arg(long, value_enum, default_value_t = MeasureArg::Net)]
@@ -46,6 +48,9 @@ pub struct TimingArgs {
     /// Only exceptions.
     #[arg(long, conflicts_with = "function")]
     pub exceptions: bool,
+    /// Only tasks: each time one runs, and from one call in which it waits to the next.
+    #[arg(long, conflicts_with_all = ["function", "worst", "masked", "between", "load"])]
+    pub task_times: bool,
     /// A row for each caller of a function.
     #[arg(long, conflicts_with_all = ["worst", "masked", "between", "load"])]
     pub by_caller: bool,
@@ -78,12 +83,13 @@ pub struct TimingArgs {
         ["function", "exceptions", "histogram", "worst", "limits", "masked"])]
     pub between: Vec<String>,
     /// The load of each processor in parts of this width, such as 10ms, or 1000 ticks of the clock:
-    /// the time outside of the functions of --idle.
-    #[arg(long, value_name = "WIDTH", requires = "idle", conflicts_with_all =
+    /// the time outside of the functions of --idle; with --task, the time in which it runs, without
+    /// handlers.
+    #[arg(long, value_name = "WIDTH", conflicts_with_all =
         ["function", "exceptions", "histogram", "worst", "limits", "masked", "between"])]
     pub load: Option<Span>,
     /// With --load, a function in which the processor is idle, with what it calls (repeatable);
-    /// * stands for any characters.
+    /// * stands for any characters. Without it, that of the operating system, if it is known.
     #[arg(long, value_name = "SYMBOL", requires = "load")]
     pub idle: Vec<String>,
     /// Output format.

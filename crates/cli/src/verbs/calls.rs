@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tracewright::analysis::Code;
+use tracewright::analysis::tasks::OnlyThreads;
 use tracewright::capture::plain::plain;
 use tracewright::decode::Jobs;
 use tracewright::joined::Taking;
@@ -22,6 +23,7 @@ use crate::report;
 use crate::run::Runs;
 use crate::select;
 use crate::stacks;
+use crate::tasks::{self, Chosen};
 
 /// Runs the verb.
 pub fn run(args: &CallsArgs) -> Result<bool, Fail> {
@@ -62,23 +64,35 @@ pub fn run(args: &CallsArgs) -> Result<bool, Fail> {
         }
         if json { text } else { plain(&text).into_owned() }
     };
+    let only = Chosen::new(&args.only.task);
     let runs = Runs::new(input.buffers.len(), args.how.committed, selected.as_ref());
     let work = |_: usize, job: &Job<'_>, jobs: Jobs, write: &mut listing::Write<'_>| {
         let options = runs.options(jobs);
         let code = job.code();
-        let switches = args.switches.numbers(&code, &args.input.input)?;
+        let tasks = tasks::of(&args.switches, job, &code, &args.input.input)?;
         let names = job.sources.iter().map(|source| source.name.clone());
-        let calls = Calls::new(code.clone(), names, shown());
+        let calls = Calls::new(code.clone(), names, shown()).with_tasks(tasks.clone());
+        if let Some((threads, all)) = tasks::selected(&only, job, &options, &code, &tasks)? {
+            let names = all.into_iter().map(|thread| thread.text).collect();
+            let calls = OnlyThreads::new(calls.with_known_names(names), threads);
+            let more = |calls: &mut OnlyThreads<Calls>| {
+                let text = text(&mut calls.visitor);
+                (text.is_empty() || write(text.into_bytes())) && !calls.visitor.full()
+            };
+            let (.., tally) = stacks::run(job, &options, &code, &tasks, calls, more)?;
+            return Ok(tally);
+        }
         let more = |calls: &mut Calls| {
             let text = text(calls);
             (text.is_empty() || write(text.into_bytes())) && !calls.full()
         };
-        let (.., tally) = stacks::run(job, &options, &code, &switches, calls, more)?;
+        let (.., tally) = stacks::run(job, &options, &code, &tasks, calls, more)?;
         Ok(tally)
     };
     let problems = match joined::of(&input, &recipe) {
         None => listing::buffers(&input, &args.threads.jobs(), &mut output, &runs, work)?,
         Some(buffers) => {
+            tasks::refuse_joined(&only)?;
             let visitor =
                 |code: &Code| Calls::new(code.clone(), [], shown()).with_names(buffers.names());
             let (other, how) = (|_: &Job<'_>| stacks::NO_OTHER, Taking::in_order());
@@ -92,12 +106,15 @@ pub fn run(args: &CallsArgs) -> Result<bool, Fail> {
         }
     };
     input.decodable()?;
+    if !only_itms {
+        only.check()?;
+    }
     let nothing = nothing.into_inner() && !output.closed() && args.limit != Some(0);
     if nothing && let Some(name) = &args.function {
         select::named(&input, name)?;
     }
     output.close()?;
-    if nothing && (selected.is_some() || args.function.is_some()) {
+    if nothing && (selected.is_some() || args.function.is_some() || !only.is_all()) {
         report::nothing_selected(&input);
     }
     Ok(problems.answer(&input, args.outcome.strict) && !only_itms)

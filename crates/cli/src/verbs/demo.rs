@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicUsize;
 
 use tracewright::analysis::itm::Signals;
+use tracewright::analysis::tasks::Tasks;
 use tracewright::capture::write_with;
 use tracewright::decode::{CommittedListener, Fork, Jobs, input};
 use tracewright::views::calls::{self, Calls};
@@ -22,6 +23,7 @@ use crate::message;
 use crate::output::Output;
 use crate::run::{self, RunOptions, Stop};
 use crate::stacks;
+use crate::tasks::Chosen;
 use crate::verbs::functions as table;
 use crate::verbs::report;
 
@@ -86,11 +88,12 @@ pub fn run(args: &DemoArgs) -> Result<bool, Fail> {
     }
     let input = Input::of(capture);
     let mut output = Output::standard()?;
-    let switches = &SwitchArgs { switch_at: Vec::new() };
+    let switches = &SwitchArgs::default();
     let how = table::FunctionOptions {
         committed: false,
         threads: &JobsArgs { jobs: Some(NonZeroUsize::MIN) },
         switches,
+        only: &Chosen::default(),
         window: None,
         path: Path::new(demo::SOURCE_NAME),
     };
@@ -134,7 +137,7 @@ fn calls(job: &Job<'_>, options: &RunOptions<'_>, output: &mut Output) -> Result
     let shown = calls::Shown { limit: Some(CALL_LINES), ..calls::Shown::default() };
     let names = job.sources.iter().map(|source| source.name.clone());
     let calls = Calls::new(code.clone(), names, shown);
-    let (mut calls, ..) = stacks::run(job, options, &code, &[], calls, |_| true)?;
+    let (mut calls, ..) = stacks::run(job, options, &code, &Tasks::default(), calls, |_| true)?;
     output.print(&calls.take())
 }
 
@@ -172,7 +175,7 @@ fn report(input: &Input, path: &Path) -> Result<(), Fail> {
     let how = report::ReportOptions {
         committed: false,
         jobs: Jobs::new(1),
-        switches: &SwitchArgs { switch_at: Vec::new() },
+        switches: &SwitchArgs::default(),
         limit: 10_000,
         title: Path::new("built-in example"),
         options: &[],

@@ -9,6 +9,7 @@ use crate::message;
 use crate::output::Output;
 use crate::programs;
 use crate::report;
+use crate::tasks::Chosen;
 use crate::verbs::{coverage, functions};
 
 /// Runs the verb.
@@ -55,6 +56,7 @@ pub fn run(args: &DiffArgs) -> Result<bool, Fail> {
             committed: args.how.committed,
             threads: &args.threads,
             switches: &args.switches,
+            only: &Chosen::default(),
             window: None,
             path: &args.a,
         };

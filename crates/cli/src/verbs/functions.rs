@@ -6,6 +6,7 @@ use std::sync::Mutex;
 
 use tracewright::analysis::functions::{FunctionTotals, by_thread};
 use tracewright::analysis::stacks::StackCounts;
+use tracewright::analysis::tasks::TaskThread;
 use tracewright::analysis::{Code, FunctionId, MAX_CALLERS, Paths};
 use tracewright::decode::Jobs;
 use tracewright::export::paths::{PathFormat, PathView};
@@ -30,6 +31,7 @@ use crate::report;
 use crate::run::Runs;
 use crate::select;
 use crate::stacks;
+use crate::tasks::{self, Chosen};
 
 /// FunctionOptions the functions of a capture are found.
 pub struct FunctionOptions<'a> {
@@ -39,6 +41,8 @@ pub struct FunctionOptions<'a> {
     pub threads: &'a JobsArgs,
     /// Functions that switch tasks.
     pub switches: &'a SwitchArgs,
+    /// The tasks.
+    pub only: &'a Chosen,
     /// The part of the trace.
     pub window: Option<&'a WindowArgs>,
     /// The path of the capture.
@@ -84,6 +88,17 @@ impl All {
             table.functions.entry(function).or_default().add(&totals);
         }
     }
+}
+
+/// The paths of the tasks that are wanted, and the names of their threads.
+fn of_tasks(only: &Chosen, paths: Paths, threads: Vec<TaskThread>) -> (Paths, Vec<String>) {
+    if only.is_all() {
+        return (paths, threads.into_iter().map(|thread| thread.text).collect());
+    }
+    let chosen = only.threads(&threads);
+    let own = threads.into_iter().enumerate().filter(|(number, _)| chosen.contains(number));
+    let names = own.map(|(_, thread)| thread.text).collect();
+    (paths.of_threads(|number| chosen.contains(&number)), names)
 }
 
 /// Prints that paths of the trace with this name are too long.
@@ -139,7 +154,7 @@ fn gather(
         path: how.path,
     };
     if let Some(buffers) = joined::of(input, &recipe) {
-        return gather_joined(input, &recipe, &buffers, format.is_some());
+        return gather_joined(input, &recipe, &buffers, (format.is_some(), how.only));
     }
     let runs = Runs::new(input.buffers.len(), how.committed, selected.as_ref());
     let all = Mutex::new(All::default());
@@ -147,14 +162,16 @@ fn gather(
     let work = |number: usize, job: &Job<'_>, jobs: Jobs, write: &mut listing::Write<'_>| {
         let options = runs.options(jobs);
         let code = job.code();
-        let switches = how.switches.numbers(&code, how.path)?;
+        let tasks = tasks::of(how.switches, job, &code, how.path)?;
         let (paths, counts, tally) =
-            stacks::run_joined(job, &options, &code, &switches, Paths::new())?;
+            stacks::run_joined(job, &options, &code, &tasks, Paths::new())?;
         if paths.too_deep {
             too_deep(&job.buffer.name);
         }
         let threads = paths.threads().iter().map(|t| (t.source, t.id));
-        let names = job.thread_names(threads, (&code, &paths.outermost()));
+        let outermost = paths.outermost_without(|function| tasks.is_wrapper(function));
+        let threads = job.task_threads(&tasks, threads, (&code, &outermost));
+        let (paths, names) = of_tasks(how.only, paths, threads);
         if let Some(format) = format.filter(|_| alone) {
             let threads = &names;
             let view = PathView { paths: &paths, code: &code, threads };
@@ -188,7 +205,7 @@ fn gather_joined(
     input: &Input,
     recipe: &joined::Recipe<'_>,
     buffers: &JoinedBuffers<'_>,
-    paths_only: bool,
+    (paths_only, only): (bool, &Chosen),
 ) -> Result<(All, listing::Problems), Fail> {
     let other = |_: &Job<'_>| stacks::NO_OTHER;
     let (visitor, how) = (|_: &Code| Paths::new(), Taking::by_frames());
@@ -198,7 +215,8 @@ fn gather_joined(
     if paths.too_deep {
         too_deep(&recipe.path.display().to_string());
     }
-    let threads = buffers.thread_names(paths.threads().iter().map(|t| (t.source, t.id)));
+    let threads = buffers.threads(paths.threads().iter().map(|t| (t.source, t.id)));
+    let (paths, threads) = of_tasks(only, paths, threads);
     let mut all = All { code, counts, overflowed: paths.overflowed, ..All::default() };
     if paths_only {
         all.paths.insert(0, (paths, threads));
@@ -221,14 +239,17 @@ pub fn run(args: &FunctionsArgs) -> Result<bool, Fail> {
     if recordings::only(&input) {
         return sampled(args, &input, output);
     }
+    let only = Chosen::new(&args.only.task);
     let how = FunctionOptions {
         committed: args.how.committed,
         threads: &args.threads,
         switches: &args.switches,
+        only: &only,
         window: Some(&args.window),
         path: &args.input.input,
     };
     let (all, problems) = gather(&input, &how, args.format.paths(), &mut output)?;
+    only.check()?;
     // Those of one buffer are written already.
     if let Some(format) = args.format.paths().filter(|_| !all.paths.is_empty()) {
         let (paths, threads) = all.joined();
@@ -266,14 +287,19 @@ pub fn run(args: &FunctionsArgs) -> Result<bool, Fail> {
             for table in &tables {
                 output.print(&table.text(&code, &shown))?;
             }
-            output.print(&counts_text(&counts))?;
+            // Those are of the whole trace.
+            if only.is_all() {
+                output.print(&counts_text(&counts))?;
+            }
         }
         FunctionFormat::Json => {
             output.json(&json::head("functions"))?;
             for table in &tables {
                 output.json(&table.json(&code, &shown))?;
             }
-            output.json(&counts_json(&counts))?;
+            if only.is_all() {
+                output.json(&counts_json(&counts))?;
+            }
         }
         FunctionFormat::Folded
         | FunctionFormat::FlameGraph
@@ -289,8 +315,11 @@ pub fn run(args: &FunctionsArgs) -> Result<bool, Fail> {
 
 /// The functions of a capture of ITMs, which have samples of the program counter only.
 fn sampled(args: &FunctionsArgs, input: &Input, mut output: Output) -> Result<bool, Fail> {
-    let refused =
-        [(args.per_thread, "--per-thread"), (!args.window.window().is_all(), "--from and --to")];
+    let refused = [
+        (args.per_thread, "--per-thread"),
+        (!args.only.task.is_empty(), "--task"),
+        (!args.window.window().is_all(), "--from and --to"),
+    ];
     if let Some((_, option)) = refused.into_iter().find(|(given, _)| *given) {
         let why = "the trace is that of an ITM, which has samples of the program counter, without \
                    threads; remove the option";

@@ -35,6 +35,7 @@ use crate::report;
 use crate::run::Runs;
 use crate::sources::{self, Sources};
 use crate::stacks;
+use crate::tasks;
 
 /// The functions whose code is shown, and the most lines of each.
 const LISTINGS: usize = 12;
@@ -148,7 +149,7 @@ pub fn write(
     let work = |_: usize, job: &Job<'_>, jobs: Jobs, write: &mut listing::Write<'_>| {
         let options = runs.options(jobs);
         let code = job.code();
-        let switches = how.switches.numbers(&code, how.title)?;
+        let tasks = tasks::of(how.switches, job, &code, how.title)?;
         let programs: Vec<_> = job.sources.iter().map(|source| source.program.clone()).collect();
         let profiler = Profiler::new(programs.iter().cloned());
         let listener = (profiler, Merging(Losses::default()));
@@ -161,9 +162,10 @@ pub fn write(
             true
         };
         let ((paths, mut timeline), counts, tally) =
-            stacks::run_with(job, &options, &code, &switches, visitor, listener, more)?;
+            stacks::run_with(job, &options, &code, &tasks, visitor, listener, more)?;
         let threads = timeline.threads.iter().map(|t| (t.source, t.id));
-        let mut threads = job.thread_names(threads, (&code, &timeline.outermost()));
+        let outermost = timeline.outermost_without(|function| tasks.is_wrapper(function));
+        let mut threads = job.thread_names(&tasks, threads, (&code, &outermost));
         let recorded = match how.selected {
             None => recordings::of(job, how.signals, how.limit)?,
             Some(_) => Vec::new(),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use tracewright::analysis::tasks::{TaskThread, Tasks};
 use tracewright::analysis::timing::{Clock, Load};
 use tracewright::analysis::{Code, Timeline};
 use tracewright::capture::{NewFolder, check_empty};
@@ -22,6 +23,7 @@ use crate::recordings::{self, Recorded};
 use crate::report;
 use crate::run::Runs;
 use crate::stacks;
+use crate::tasks::{self, Chosen};
 use crate::verbs::timing::load;
 
 /// Runs the verb.
@@ -55,21 +57,22 @@ pub fn run(args: &TimelineArgs) -> Result<bool, Fail> {
     }
     let load = LoadOf::new(args, &input)?;
     let signals = args.signals.signals(input.capture(), comparators(input.capture()))?;
+    let only = Chosen::new(&args.only.task);
     let runs = Runs::new(input.buffers.len(), args.how.committed, selected.as_ref());
     let work = |_: usize, job: &Job<'_>, jobs: Jobs, write: &mut listing::Write<'_>| {
         let options = runs.options(jobs);
         let code = job.code();
-        let switches = args.switches.numbers(&code, &args.input.input)?;
+        let tasks = tasks::of(&args.switches, job, &code, &args.input.input)?;
         let timeline = Timeline::new(args.limit);
         let mut loads = Vec::new();
         let (mut timeline, tally) = match &load {
             None => {
-                let run = stacks::run(job, &options, &code, &switches, timeline, |_| true)?;
+                let run = stacks::run(job, &options, &code, &tasks, timeline, |_| true)?;
                 (run.0, run.2)
             }
             Some(load) => {
-                let both = (timeline, load.visitors(&code));
-                let run = stacks::run(job, &options, &code, &switches, both, |_| true)?;
+                let both = (timeline, load.visitors(&code, &tasks)?);
+                let run = stacks::run(job, &options, &code, &tasks, both, |_| true)?;
                 let (timeline, found) = run.0;
                 loads = load.counters(&timeline, &found);
                 (timeline, run.2)
@@ -81,7 +84,9 @@ pub fn run(args: &TimelineArgs) -> Result<bool, Fail> {
         };
         let counters = [loads, counters(&recorded)].concat();
         let threads = timeline.threads.iter().map(|t| (t.source, t.id));
-        let mut threads = job.thread_names(threads, (&code, &timeline.outermost()));
+        let outermost = timeline.outermost_without(|function| tasks.is_wrapper(function));
+        let threads = job.task_threads(&tasks, threads, (&code, &outermost));
+        let mut threads = of_tasks(&only, &mut timeline, threads);
         recordings::add_to(&mut timeline, &mut threads, &recorded);
         let mut contradictions = Contradictions::default();
         contradictions.add(&tally);
@@ -106,11 +111,13 @@ pub fn run(args: &TimelineArgs) -> Result<bool, Fail> {
         }
         let visitor = |_: &Code| Timeline::joined(args.limit);
         let (other, how) = (|_: &Job<'_>| stacks::NO_OTHER, Taking::in_order());
-        let found =
+        let mut found =
             joined::run(&input, &buffers, &recipe, visitor, &how, &other, &mut |_, _| Ok(true))?;
         input.decodable()?;
         let threads = found.visitor.threads.iter().map(|t| (t.first_source, t.id));
-        let threads = buffers.thread_names(threads);
+        let threads = buffers.threads(threads);
+        let threads = of_tasks(&only, &mut found.visitor, threads);
+        only.check()?;
         // A thread is the source of its trace.
         let names = Names { threads: &threads, sources: &threads };
         let write = &mut |bytes: Vec<u8>| output.put(&bytes);
@@ -124,8 +131,18 @@ pub fn run(args: &TimelineArgs) -> Result<bool, Fail> {
     }
     let problems = listing::buffers(&input, &args.threads.jobs(), &mut output, &runs, work)?;
     input.decodable()?;
+    only.check()?;
     output.close()?;
     Ok(problems.answer(&input, args.outcome.strict))
+}
+
+/// Removes the frames of tasks that are not wanted. Returns the names of all threads.
+fn of_tasks(only: &Chosen, timeline: &mut Timeline, threads: Vec<TaskThread>) -> Vec<String> {
+    if !only.is_all() {
+        let chosen = only.threads(&threads);
+        timeline.retain_threads(|thread| chosen.contains(&thread));
+    }
+    threads.into_iter().map(|thread| thread.text).collect()
 }
 
 /// The load that is wanted.
@@ -151,10 +168,10 @@ impl<'a> LoadOf<'a> {
     }
 
     /// By timestamps, and by instructions: which of them the timeline has is known at its end.
-    fn visitors(&self, code: &Code) -> (Load, Load) {
-        let idle = load::idle(code, self.idle);
+    fn visitors(&self, code: &Code, tasks: &Tasks) -> Result<(Load, Load), Fail> {
+        let idle = load::idle(code, self.idle, tasks)?;
         let by = |clock| Load::new(clock, self.width, idle.clone());
-        (by(Clock::Timestamps), by(Clock::Instructions))
+        Ok((by(Clock::Timestamps), by(Clock::Instructions)))
     }
 
     /// The values for the clock of the timeline. Where a load is not known exactly, there is a

@@ -11,9 +11,11 @@ pub use masked::{Edge, End, MaskedView, Section, Sections, longest};
 pub use worst::Worst;
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use tracewright_analysis::Code;
+use tracewright_analysis::tasks::TaskThread;
 use tracewright_analysis::timing::{
     Clock, Limit, Measure, Place, Statistics, Subject, Timed, Timing, Verdict,
 };
@@ -36,6 +38,10 @@ pub struct Shown<'a> {
     pub function: Option<&'a str>,
     /// Exceptions only.
     pub exceptions: bool,
+    /// Tasks only.
+    pub tasks: bool,
+    /// Only these tasks, and what they execute.
+    pub only: Option<&'a BTreeSet<usize>>,
     /// The most rows.
     pub rows: Option<usize>,
     /// The text has histograms, too.
@@ -53,8 +59,58 @@ pub struct TimingView<'a> {
     pub code: &'a Code,
     /// The names of the sources.
     pub sources: &'a [String],
+    /// The threads by number.
+    pub threads: &'a [TaskThread],
     /// What is shown.
     pub shown: Shown<'a>,
+}
+
+/// A kind of rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Function,
+    Exception,
+    Task,
+    Run,
+    Other,
+}
+
+impl Kind {
+    /// All of them, in the order of outputs.
+    const ALL: [Kind; 4] = [Kind::Function, Kind::Exception, Kind::Task, Kind::Run];
+
+    const fn of(subject: Subject) -> Kind {
+        match subject {
+            Subject::Function(_) | Subject::Call(..) => Kind::Function,
+            Subject::Exception(..) => Kind::Exception,
+            Subject::Task(_) => Kind::Task,
+            Subject::Run(_) => Kind::Run,
+            Subject::Other => Kind::Other,
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Kind::Function => "function",
+            Kind::Exception => "exception",
+            Kind::Task => "task",
+            Kind::Run => "run",
+            Kind::Other => "other",
+        }
+    }
+
+    /// The head of a table.
+    const fn title(self) -> &'static str {
+        match self {
+            Kind::Task => "task, from where it has waited to where it waits",
+            Kind::Run => "task, each time it runs",
+            _ => self.name(),
+        }
+    }
+
+    const fn is_task(self) -> bool {
+        matches!(self, Kind::Task | Kind::Run)
+    }
 }
 
 /// The picoseconds of a second.
@@ -161,6 +217,11 @@ impl TimingView<'_> {
                 Some(name) if self.several() => format!("exception {number} of {name}"),
                 _ => format!("exception {number}"),
             },
+            Subject::Task(thread) | Subject::Run(thread) => match self.threads.get(thread) {
+                Some(thread) => thread.text.clone(),
+                None => format!("task {thread}"),
+            },
+            Subject::Other => "other threads".to_owned(),
         }
     }
 
@@ -168,7 +229,7 @@ impl TimingView<'_> {
     fn several(&self) -> bool {
         let source = |row: &Timed| match row.subject {
             Subject::Exception(source, _) => Some(source),
-            Subject::Function(_) | Subject::Call(..) => None,
+            _ => None,
         };
         let mut sources = self.timing.rows().iter().filter_map(source);
         sources.next().is_some_and(|first| sources.any(|source| source != first))
@@ -179,17 +240,39 @@ impl TimingView<'_> {
             Subject::Function(function) | Subject::Call(function, _) => {
                 is_called(pattern, &self.code.name(function), self.code.symbol(function))
             }
-            Subject::Exception(..) => false,
+            Subject::Exception(..) | Subject::Task(_) | Subject::Run(_) | Subject::Other => false,
         }
     }
 
-    /// The rows of functions, or of exceptions, in order of the time that they take.
-    fn rows(&self, exceptions: bool) -> Vec<&Timed> {
-        let is_shown = |row: &&Timed| match row.subject {
-            Subject::Function(_) | Subject::Call(..) => {
-                !exceptions && self.shown.function.is_none_or(|name| self.is_called(name, row))
+    /// Whether a limit is of a row.
+    fn is_limited(&self, limit: &Limit, row: &Timed) -> bool {
+        match (limit.exception(), limit.task(), row.subject) {
+            (Some(number), _, Subject::Exception(_, own)) => own == number,
+            (None, Some(name), Subject::Task(thread)) => {
+                self.threads.get(thread).is_some_and(|thread| thread.is_named(name))
             }
-            Subject::Exception(..) => exceptions && self.shown.function.is_none(),
+            (None, None, Subject::Function(_) | Subject::Call(..)) => {
+                self.is_called(&limit.subject, row)
+            }
+            _ => false,
+        }
+    }
+
+    /// The rows of a kind, in order of the time that they take.
+    fn rows(&self, kind: Kind) -> Vec<&Timed> {
+        let shown = &self.shown;
+        let is_shown = |row: &&Timed| {
+            let named = match row.subject {
+                Subject::Function(_) | Subject::Call(..) => {
+                    shown.function.is_none_or(|name| self.is_called(name, row))
+                }
+                Subject::Exception(..) => shown.function.is_none(),
+                Subject::Task(thread) | Subject::Run(thread) => {
+                    shown.function.is_none() && shown.only.is_none_or(|only| only.contains(&thread))
+                }
+                Subject::Other => false,
+            };
+            kind == Kind::of(row.subject) && named
         };
         let mut rows: Vec<&Timed> = self.timing.rows().iter().filter(is_shown).collect();
         let key = |row: &Timed| {
@@ -206,9 +289,19 @@ impl TimingView<'_> {
 
     /// The rows of both, in order of the outputs.
     fn shown_rows(&self) -> Vec<&Timed> {
-        let mut rows = if self.shown.exceptions { Vec::new() } else { self.rows(false) };
-        rows.extend(self.rows(true));
-        rows
+        self.kinds().flat_map(|kind| self.rows(kind)).collect()
+    }
+
+    /// The kinds of rows that are shown.
+    fn kinds(&self) -> impl Iterator<Item = Kind> {
+        let (exceptions, tasks) = (self.shown.exceptions, self.shown.tasks);
+        let is_shown = move |kind: &Kind| match kind {
+            Kind::Function => !exceptions && !tasks,
+            Kind::Exception => !tasks || exceptions,
+            Kind::Task | Kind::Run => !exceptions || tasks,
+            Kind::Other => false,
+        };
+        Kind::ALL.into_iter().filter(is_shown)
     }
 
     /// Whether no row is shown.
@@ -231,12 +324,13 @@ impl TimingView<'_> {
                 None => String::new(),
             }
         );
-        let names = ["function", "exception"];
-        let (first, kinds) = if self.shown.exceptions { (true, 1) } else { (false, 2) };
-        for exceptions in [false, true].into_iter().skip(usize::from(first)).take(kinds) {
-            let rows = self.rows(exceptions);
+        for kind in self.kinds() {
+            let mut rows = self.rows(kind);
+            // A task of which nothing is known as a whole has no durations.
+            let measured = |row: &&Timed| row.of(self.shown.measure).count() > 0;
+            rows.retain(|row| !kind.is_task() || measured(row));
             if !rows.is_empty() {
-                self.table(&rows, names[usize::from(exceptions)], &mut out);
+                self.table(&rows, kind.title(), &mut out);
             }
         }
         let rows = self.shown_rows();
@@ -250,7 +344,7 @@ impl TimingView<'_> {
         }
         let incomplete = sum(|row| match row.subject {
             Subject::Function(_) | Subject::Call(..) => row.incomplete,
-            Subject::Exception(..) => 0,
+            _ => 0,
         });
         let _ = writeln!(
             out,
@@ -324,12 +418,15 @@ impl TimingView<'_> {
         for row in self.shown_rows() {
             let exception = match row.subject {
                 Subject::Exception(_, number) => Some(u64::from(number)),
-                Subject::Function(_) | Subject::Call(..) => None,
+                _ => None,
             };
             let source = match row.subject {
                 Subject::Exception(source, _) => self.sources.get(source).map(String::as_str),
-                Subject::Function(_) | Subject::Call(..) => None,
+                _ => None,
             };
+            let thread = row.subject.task().and_then(|thread| self.threads.get(thread));
+            let task = thread.and_then(|thread| thread.name.as_ref());
+            let kind = Kind::of(row.subject);
             let (function, caller) = match row.subject {
                 Subject::Call(function, caller) => (Some(function), Some(caller)),
                 _ => (None, None),
@@ -344,6 +441,10 @@ impl TimingView<'_> {
                 .maybe_text("caller", caller.map(|caller| self.code.name(caller)).as_deref())
                 .maybe_number("exception", exception)
                 .maybe_text("source", source)
+                .maybe_text("kind", kind.is_task().then(|| kind.name()))
+                .maybe_text("task", task.map(|task| task.text.as_str()))
+                .maybe_text("named_by", task.map(|task| task.by.name()))
+                .maybe_number("id", thread.and_then(|thread| thread.id))
                 .number("incomplete", row.incomplete);
             for measure in Measure::ALL {
                 let own = row.of(measure);
@@ -427,10 +528,10 @@ impl TimingView<'_> {
 
     fn csv_line(&self, row: &Timed, measure: Measure, own: &Statistics, out: &mut String) {
         let (kind, source) = match row.subject {
-            Subject::Function(_) | Subject::Call(..) => ("function", ""),
             Subject::Exception(source, _) => {
                 ("exception", self.sources.get(source).map_or("", String::as_str))
             }
+            subject => (Kind::of(subject).name(), ""),
         };
         let name = self.name(row.subject);
         let clock = self.timing.clock().name();
@@ -454,14 +555,7 @@ impl TimingView<'_> {
 
     /// The answers of a limit: one for each function or exception that it names.
     pub fn answers(&self, limit: &Limit) -> Vec<Answer> {
-        let named =
-            self.timing.rows().iter().filter(|row| match (limit.exception(), row.subject) {
-                (Some(number), Subject::Exception(_, own)) => own == number,
-                (None, Subject::Function(_) | Subject::Call(..)) => {
-                    self.is_called(&limit.subject, row)
-                }
-                _ => false,
-            });
+        let named = self.timing.rows().iter().filter(|row| self.is_limited(limit, row));
         let scale = self.scale();
         let answer = |row: &Timed| {
             let (verdict, own) = (row.verdict(limit), row.of(limit.measure));

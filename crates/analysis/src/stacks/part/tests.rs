@@ -85,7 +85,7 @@ fn transfers(random: &mut Random) -> Vec<Transfer> {
             34 => Kind::Timestamp,
             35 => Kind::Cycles,
             36 => Kind::Run,
-            37 => random.pick(&[Kind::CyclesLost, Kind::Context, Kind::TailChain]),
+            37 => random.pick(&[Kind::CyclesLost, Kind::Context, Kind::TailChain, Kind::Task]),
             38 => random.pick(&[Kind::Lost, Kind::Untraced]),
             _ => Kind::Enter,
         };
@@ -105,6 +105,10 @@ fn transfers(random: &mut Random) -> Vec<Transfer> {
             }
             Kind::Return | Kind::ExceptionReturn => {
                 stacks[source].pop();
+            }
+            Kind::Task => {
+                one.ret = (!random.one_in(4)).then(|| random.below(3));
+                one.entry = random.one_in(3);
             }
             _ => {}
         }

@@ -94,7 +94,7 @@ pub fn run(
         let shown = Shown { frequency: args.frequency, ..Shown::default() };
         let (timing, code) = (&Timing::new(clock), &Code::default());
         let view = Between {
-            view: TimingView { timing, code, sources: &sources, shown },
+            view: TimingView { timing, code, sources: &sources, threads: &[], shown },
             queries: [from, to],
             statistics: &statistics,
             unpaired,

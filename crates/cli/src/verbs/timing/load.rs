@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use tracewright::analysis::Code;
 use tracewright::analysis::stacks::FunctionId;
+use tracewright::analysis::tasks::Tasks;
 use tracewright::analysis::timing::{Clock, Load, Span};
 use tracewright::views::json;
 use tracewright::views::timing::{LoadView, Shown};
@@ -18,6 +19,7 @@ use crate::output::Output;
 use crate::run::Runs;
 use crate::select;
 use crate::stacks;
+use crate::tasks::{self, Chosen};
 
 /// Runs the verb.
 pub fn run(
@@ -37,9 +39,14 @@ pub fn run(
         let job = input.job(buffer);
         let runs = Runs::new(1, false, None);
         let (options, code) = (runs.options(args.threads.jobs()), job.code());
-        let switches = args.switches.numbers(&code, &args.input.input)?;
-        let load = Load::new(clock, width, idle(&code, &args.idle));
-        let load = stacks::run(&job, &options, &code, &switches, load, |_| true)?.0;
+        let tasks = tasks::of(&args.switches, &job, &code, &args.input.input)?;
+        let mut load = Load::new(clock, width, idle(&code, &args.idle, &tasks)?);
+        let only = Chosen::new(&args.only.task);
+        if let Some((threads, _)) = tasks::selected(&only, &job, &options, &code, &tasks)? {
+            only.check()?;
+            load = load.of_threads(threads);
+        }
+        let load = stacks::run(&job, &options, &code, &tasks, load, |_| true)?.0;
         note(&load);
         let sources: Vec<String> = job.sources.iter().map(|source| source.name.clone()).collect();
         let shown = Shown { frequency: args.frequency, rows: args.rows, ..Shown::default() };
@@ -83,6 +90,14 @@ pub fn note(load: &Load) {
 }
 
 /// The functions with these names.
-pub fn idle(code: &Code, names: &[String]) -> HashSet<FunctionId> {
-    names.iter().flat_map(|name| functions(code, name)).collect()
+pub fn idle(code: &Code, names: &[String], tasks: &Tasks) -> Result<HashSet<FunctionId>, Fail> {
+    if !names.is_empty() {
+        return Ok(names.iter().flat_map(|name| functions(code, name)).collect());
+    }
+    let known: HashSet<FunctionId> = tasks.idle().map(FunctionId::Known).collect();
+    if known.is_empty() {
+        let why = "the idle function is not known: name it with --idle";
+        return Err(Fail::option("--load", "", why));
+    }
+    Ok(known)
 }

@@ -13,6 +13,7 @@ use crate::message;
 use crate::output::Output;
 use crate::run::Runs;
 use crate::stacks;
+use crate::tasks;
 
 /// Runs the verb.
 pub fn run(
@@ -64,6 +65,6 @@ fn stacks_of(args: &TimingArgs, job: &Job<'_>, sections: &Sections) -> Result<St
     let wanted = StackAt::new(ends);
     let runs = Runs::new(1, false, None);
     let (options, code) = (runs.options(args.threads.jobs()), job.code());
-    let switches = args.switches.numbers(&code, &args.input.input)?;
-    Ok(stacks::run(job, &options, &code, &switches, wanted, |_| true)?.0)
+    let tasks = tasks::of(&args.switches, job, &code, &args.input.input)?;
+    Ok(stacks::run(job, &options, &code, &tasks, wanted, |_| true)?.0)
 }

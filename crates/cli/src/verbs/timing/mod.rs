@@ -5,11 +5,12 @@ pub mod load;
 mod masked;
 mod worst;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
 use tracewright::Element;
 use tracewright::analysis::Code;
+use tracewright::analysis::tasks::{TaskThread, ThreadList};
 use tracewright::analysis::timing::{Clock, Limit, Recorded, Timing, Verdict};
 use tracewright::capture::plain;
 use tracewright::decode::{Jobs, Listener, More};
@@ -32,6 +33,7 @@ use crate::report;
 use crate::run::Runs;
 use crate::select;
 use crate::stacks;
+use crate::tasks::{self, Chosen};
 
 /// Bytes of all buffers in which a clock is looked for.
 const LOOK: usize = 64 << 10;
@@ -129,6 +131,9 @@ struct Table {
     timing: Timing,
     code: Code,
     sources: Vec<String>,
+    threads: Vec<TaskThread>,
+    /// The tasks that are wanted, where not all are.
+    only: Option<BTreeSet<usize>>,
 }
 
 #[derive(Default)]
@@ -148,6 +153,7 @@ fn gather(
     record: &Record<'_>,
     output: &mut Output,
 ) -> Result<(Found, listing::Problems), Fail> {
+    let only = &Chosen::new(&args.only.task);
     let selected = Selected::open(input, Some(&args.window), args.how.committed)?;
     let recipe = joined::Recipe {
         committed: args.how.committed,
@@ -157,26 +163,45 @@ fn gather(
         path: &args.input.input,
     };
     if let Some(buffers) = joined::of(input, &recipe) {
+        tasks::refuse_joined(only)?;
         return gather_joined(args, input, &recipe, &buffers, clock, record);
     }
     let runs = Runs::new(input.buffers.len(), args.how.committed, selected.as_ref());
     let found = Mutex::new(Found::default());
     let work = |number: usize, job: &Job<'_>, jobs: Jobs, _: &mut listing::Write<'_>| {
         let (options, code) = (runs.options(jobs), job.code());
-        let switches = args.switches.numbers(&code, &args.input.input)?;
-        let timing = Timing::new(clock).by_caller(args.by_caller).recording(record(&code));
-        let (mut timing, _, tally) =
-            stacks::run(job, &options, &code, &switches, timing, |_| true)?;
+        let tasks = tasks::of(&args.switches, job, &code, &args.input.input)?;
+        let timing = Timing::new(clock)
+            .by_caller(args.by_caller)
+            .recording(record(&code))
+            .with_tasks(tasks.clone());
+        let selected = tasks::selected(only, job, &options, &code, &tasks)?;
+        let (mut timing, threads, chosen, tally) = match selected {
+            None => {
+                let both = (timing, ThreadList::new(&tasks));
+                let ((timing, list), _, tally) =
+                    stacks::run(job, &options, &code, &tasks, both, |_| true)?;
+                (timing, tasks::listed(job, &code, &tasks, &list), None, tally)
+            }
+            Some((chosen, threads)) => {
+                let timing = timing.of_threads(chosen.clone());
+                let (timing, _, tally) =
+                    stacks::run(job, &options, &code, &tasks, timing, |_| true)?;
+                (timing, threads, Some(chosen), tally)
+            }
+        };
         timing.finish();
         let sources = job.sources.iter().map(|source| source.name.clone()).collect();
         if let Ok(mut found) = found.lock() {
             found.contradictions.add(&tally);
             let name = job.buffer.name.clone();
-            found.tables.insert(number, Table { name, timing, code, sources });
+            let table = Table { name, timing, code, sources, threads, only: chosen };
+            found.tables.insert(number, table);
         }
         Ok(tally)
     };
     let problems = listing::buffers(input, &args.threads.jobs(), output, &runs, work)?;
+    only.check()?;
     Ok((found.into_inner().unwrap_or_default(), problems))
 }
 
@@ -200,7 +225,8 @@ fn gather_joined(
     let mut found = Found::default();
     tallies.iter().for_each(|(_, tally)| found.contradictions.add(tally));
     let sources = input.capture().sources.iter().map(|source| source.name.clone()).collect();
-    found.tables.insert(0, Table { name: String::new(), timing, code, sources });
+    let (name, threads, only) = (String::new(), Vec::new(), None);
+    found.tables.insert(0, Table { name, timing, code, sources, threads, only });
     Ok((found, problems))
 }
 
@@ -221,7 +247,8 @@ pub fn run(args: &TimingArgs) -> Result<bool, Fail> {
     let input = Input::open(&args.input, Some(&args.how))?;
     report::notes(&input);
     input.readable(args.outcome.strict)?;
-    for limit in limits.iter().filter(|limit| limit.exception().is_none()) {
+    let of_function = |limit: &&Limit| limit.exception().is_none() && limit.task().is_none();
+    for limit in limits.iter().filter(of_function) {
         select::named_by("--limit", &input, &limit.subject)?;
     }
     let mut output =
@@ -252,6 +279,8 @@ pub fn run(args: &TimingArgs) -> Result<bool, Fail> {
         measure: args.measure.measure(),
         function: args.function.as_deref(),
         exceptions: args.exceptions,
+        tasks: args.task_times,
+        only: None,
         rows: args.rows,
         histogram: args.histogram,
         frequency: args.frequency,
@@ -316,8 +345,9 @@ fn print(
         TimingFormat::Csv => {}
     }
     for (n, table) in found.tables.values().enumerate() {
-        let Table { name, timing, code, sources } = table;
-        let view = TimingView { timing, code, sources, shown };
+        let Table { name, timing, code, sources, threads, only } = table;
+        let shown = Shown { only: only.as_ref(), ..shown };
+        let view = TimingView { timing, code, sources, threads, shown };
         nothing &= view.is_empty();
         match args.format {
             TimingFormat::Text => {

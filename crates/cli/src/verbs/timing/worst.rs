@@ -20,6 +20,7 @@ use crate::output::Output;
 use crate::run::Runs;
 use crate::select;
 use crate::stacks;
+use crate::tasks;
 
 /// The functions that are called `pattern`; of code without symbols, the address.
 pub(super) fn functions(code: &Code, pattern: &str) -> HashSet<FunctionId> {
@@ -70,7 +71,7 @@ pub fn run(
         let shown = Shown { frequency: args.frequency, ..Shown::default() };
         let Table { timing, code, sources, .. } = table;
         let view = Worst {
-            view: TimingView { timing, code, sources, shown },
+            view: TimingView { timing, code, sources, threads: &[], shown },
             longest: &longest,
             rank,
             median: &median,
@@ -106,9 +107,9 @@ fn inside(
     let job = input.job(buffer);
     let runs = Runs::new(1, false, None);
     let (options, code) = (runs.options(args.threads.jobs()), job.code());
-    let switches = args.switches.numbers(&code, &args.input.input)?;
+    let tasks = tasks::of(&args.switches, &job, &code, &args.input.input)?;
     let timing = Timing::new(clock).recording(Recorded::Within(calls));
-    let (mut timing, ..) = stacks::run(&job, &options, &code, &switches, timing, |_| true)?;
+    let (mut timing, ..) = stacks::run(&job, &options, &code, &tasks, timing, |_| true)?;
     timing.finish();
     Ok(timing.records().0.to_vec())
 }

@@ -9,6 +9,7 @@
 //! | `coverage.rs` | coverage of a program, compared with gcov |
 //! | `formats.rs` | files for other tools, read by those tools |
 //! | `losses.rs` | frames where a part of the trace is missing |
+//! | `named_tasks.rs` | tasks of FreeRTOS that stores to a variable or context IDs name |
 //! | `parts.rs` | traces cut into parts |
 //! | `search.rs` | entries of functions and lines that `find` finds, with their call stacks |
 //! | `rtos.rs` | tasks of FreeRTOS |
@@ -18,6 +19,7 @@
 mod coverage;
 mod formats;
 mod losses;
+mod named_tasks;
 mod oracle;
 mod parts;
 mod rtos;

@@ -27,7 +27,7 @@ const FILES: [(&str, &str); 5] = [
 ];
 
 /// Compiles the program with FreeRTOS.
-fn compile(folder: &Path, kernel: &Path, level: &str) -> Option<PathBuf> {
+pub fn compile(folder: &Path, kernel: &Path, level: &str) -> Option<PathBuf> {
     let gcc = tool(&[("arm-none-eabi-gcc", "gcc-arm-none-eabi")])?;
     for (name, text) in FILES {
         fs::write(folder.join(name), text).expect("a source");
@@ -54,7 +54,8 @@ fn execute(elf: &Path) -> Option<(PathBuf, Vec<String>)> {
     command.args(words(options)).arg(&log).arg("-kernel").arg(elf);
     good(command.arg("-serial").arg(format!("file:{}", hook.display())));
     let text = fs::read_to_string(hook).expect("the switches");
-    let mut tasks: Vec<String> = text.lines().map(function_of).collect();
+    let name = |line: &str| function_of(line.split('\t').next().unwrap_or_default());
+    let mut tasks: Vec<String> = text.lines().map(name).collect();
     tasks.dedup();
     Some((log, tasks))
 }
@@ -77,7 +78,7 @@ fn tail_chained(log: &Path) -> usize {
 }
 
 /// The function of the task with a name.
-fn function_of(name: &str) -> String {
+pub fn function_of(name: &str) -> String {
     match name {
         "IDLE" => "prvIdleTask".to_owned(),
         "Tmr Svc" => "prvTimerTask".to_owned(),

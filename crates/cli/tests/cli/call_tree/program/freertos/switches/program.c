@@ -12,6 +12,7 @@
 #define REGISTER(address) (*(volatile unsigned *)(address))
 
 static char log_of[4096][configMAX_TASK_NAME_LEN];
+static unsigned block_of[4096];
 static volatile unsigned switches;
 static volatile unsigned sink, ended;
 
@@ -19,6 +20,8 @@ void switched_in(void *task) {
   const char *name = pcTaskGetName(task);
   for (unsigned n = 0; switches < 4096 && n < configMAX_TASK_NAME_LEN; n++)
     log_of[switches][n] = name[n];
+  if (switches < 4096)
+    block_of[switches] = (unsigned)task;
   switches++;
 }
 
@@ -67,12 +70,15 @@ void short_task(void *own) {
   vTaskDelete(NULL);
 }
 
-// Prints the switches, and ends QEMU by semihosting: SYS_EXIT, ADP_Stopped_ApplicationExit.
+// Prints the switches, each with the address of the control block, and ends QEMU by semihosting: SYS_EXIT, ADP_Stopped_ApplicationExit.
 NOINLINE static void finish(void) {
   asm volatile("cpsid i");
   for (unsigned n = 0; n < switches && n < 4096; n++) {
     for (const char *c = log_of[n]; *c; c++)
       REGISTER(0x40004000) = *c;
+    REGISTER(0x40004000) = '\t';
+    for (unsigned shift = 32; shift; shift -= 4)
+      REGISTER(0x40004000) = "0123456789abcdef"[block_of[n] >> (shift - 4) & 15];
     REGISTER(0x40004000) = '\n';
   }
   register unsigned operation asm("r0") = 0x18;

@@ -1,0 +1,171 @@
+//! Tasks of operating systems: what `--tasks`, `--task` and `--switch-at` select.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Mutex;
+
+use tracewright::analysis::Code;
+use tracewright::analysis::tasks::{TaskFile, TaskThread, Tasks, ThreadList};
+use tracewright::capture::plain::line;
+
+use crate::args::SwitchArgs;
+use crate::fail::Fail;
+use crate::input::{Input, Job};
+use crate::inputs::read_text;
+use crate::run::RunOptions;
+use crate::stacks;
+
+/// The tasks of a buffer.
+pub fn of(switches: &SwitchArgs, job: &Job<'_>, code: &Code, path: &Path) -> Result<Tasks, Fail> {
+    let files = files(switches)?;
+    let image = job.sources.first().map(|source| source.program.start());
+    let tasks = Tasks::of_capture(job.capture(), image.as_ref(), code, &files);
+    Ok(tasks.with_switches(given(switches, code, path)?))
+}
+
+/// The tasks of buffers that are joined by thread.
+pub fn of_joined(
+    switches: &SwitchArgs,
+    input: &Input,
+    code: &Code,
+    path: &Path,
+) -> Result<Tasks, Fail> {
+    let tasks = Tasks::of_capture(input.capture(), None, code, &files(switches)?);
+    Ok(tasks.with_switches(given(switches, code, path)?))
+}
+
+/// The files of `--tasks`.
+fn files(switches: &SwitchArgs) -> Result<Vec<TaskFile>, Fail> {
+    let read = |path: &std::path::PathBuf| {
+        let file = TaskFile::read(&read_text(path)?);
+        file.map_err(|why| Fail::input(path, &why.to_string()))
+    };
+    switches.tasks.iter().map(read).collect()
+}
+
+/// The functions of `--switch-at`.
+fn given(switches: &SwitchArgs, code: &Code, path: &Path) -> Result<Vec<u32>, Fail> {
+    let mut numbers: Vec<u32> = Vec::new();
+    for name in &switches.switch_at {
+        let before = numbers.len();
+        numbers.extend(code.named(name));
+        if numbers.len() == before {
+            let what = format!("--switch-at: no program of the capture has a function `{name}`");
+            return Err(Fail::input(path, &what));
+        }
+    }
+    Ok(numbers)
+}
+
+/// The tasks that `--task` names, and all that there are.
+#[derive(Debug, Default)]
+pub struct Chosen {
+    wanted: Vec<String>,
+    known: Mutex<Known>,
+}
+
+/// Tasks of the trace.
+#[derive(Debug, Default)]
+struct Known {
+    /// The texts of all tasks.
+    all: BTreeSet<String>,
+    /// The names of the command line that are of one.
+    found: BTreeSet<String>,
+}
+
+impl Chosen {
+    pub fn new(wanted: &[String]) -> Chosen {
+        Chosen { wanted: wanted.to_vec(), known: Mutex::default() }
+    }
+
+    /// Whether all tasks are wanted.
+    pub fn is_all(&self) -> bool {
+        self.wanted.is_empty()
+    }
+
+    /// The numbers of the threads that are wanted.
+    pub fn threads(&self, all: &[TaskThread]) -> BTreeSet<usize> {
+        let mut chosen = BTreeSet::new();
+        let Ok(mut known) = self.known.lock() else { return chosen };
+        for (number, thread) in all.iter().enumerate() {
+            known.all.insert(thread.text.clone());
+            for name in self.wanted.iter().filter(|name| thread.is_named(name)) {
+                known.found.insert(name.clone());
+                chosen.insert(number);
+            }
+        }
+        chosen
+    }
+
+    /// Fails for the first name that is of no task.
+    pub fn check(&self) -> Result<(), Fail> {
+        let Ok(known) = self.known.lock() else { return Ok(()) };
+        let Some(name) = self.wanted.iter().find(|name| !known.found.contains(*name)) else {
+            return Ok(());
+        };
+        let list: Vec<_> = known.all.iter().take(MAX_LISTED).map(|text| line(text)).collect();
+        let list = list.join(", ");
+        let why = match known.all.len() {
+            0 => "the trace shows no task".to_owned(),
+            count if count > MAX_LISTED => {
+                format!("no task has this name; the first {MAX_LISTED} of {count}: {list}")
+            }
+            _ => format!("no task has this name; the trace has {list}"),
+        };
+        Err(Fail::option("--task", &line(name), &why))
+    }
+}
+
+/// The most tasks that a message lists.
+const MAX_LISTED: usize = 40;
+
+/// The threads of a buffer, which is decoded for it.
+pub fn threads(
+    job: &Job<'_>,
+    options: &RunOptions<'_>,
+    code: &Code,
+    tasks: &Tasks,
+) -> Result<Vec<TaskThread>, Fail> {
+    let list = stacks::run(job, options, code, tasks, ThreadList::new(tasks), |_| true)?.0;
+    Ok(listed(job, code, tasks, &list))
+}
+
+/// The numbers of the threads that are wanted, and all threads.
+pub type Selection = (BTreeSet<usize>, Vec<TaskThread>);
+
+/// The threads of a list.
+pub fn listed(job: &Job<'_>, code: &Code, tasks: &Tasks, list: &ThreadList) -> Vec<TaskThread> {
+    job.task_threads(tasks, list.threads(), (code, &list.outermost()))
+}
+
+/// The threads of a buffer that `chosen` has: `None` for all of them. The buffer is decoded once
+/// more where it has not all.
+pub fn selected(
+    chosen: &Chosen,
+    job: &Job<'_>,
+    options: &RunOptions<'_>,
+    code: &Code,
+    tasks: &Tasks,
+) -> Result<Option<Selection>, Fail> {
+    if chosen.is_all() {
+        return Ok(None);
+    }
+    if job.buffer.is_piped() {
+        let why = "the trace is read twice, and a pipe can be read only once";
+        return Err(Fail::option("--task", "", why));
+    }
+    let all = threads(job, options, code, tasks)?;
+    Ok(Some((chosen.threads(&all), all)))
+}
+
+/// Refuses `--task` where buffers are joined by thread, for an output that has all of them.
+pub fn refuse_joined(chosen: &Chosen) -> Result<(), Fail> {
+    match chosen.wanted.first() {
+        None => Ok(()),
+        Some(name) => {
+            let why = "the buffers of a perf.data file are joined by thread: `functions` and \
+                       `timeline` select one of its threads";
+            Err(Fail::option("--task", &line(name), why))
+        }
+    }
+}
