@@ -15,9 +15,9 @@ const TILES: u64 = 1 << 16;
 const VALUE_TILES: u64 = 1 << 12;
 /// The most functions in an answer, as the page asks for them, and those whose calls are listed.
 const FUNCTIONS: u64 = 500;
-const LISTED: usize = 100;
-/// The most calls of each.
-const CALLS: u64 = 100;
+const LISTED: usize = 40;
+/// The most calls of each: those of a function with fewer may be anywhere, and all are decoded.
+const CALLS: u64 = 20;
 /// Of a trace of this length the page asks for all calls at once; else for parts of these lengths.
 const SMALL: u64 = 1 << 16;
 const LEAST: u64 = 1 << 12;

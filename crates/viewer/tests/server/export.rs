@@ -62,7 +62,7 @@ fn answers_in_a_file_are_those_of_the_server() {
                         format!("profile?buffer={buffer}&from={from}&to={to}")
                     }
                     ["calls", buffer, function] => {
-                        format!("calls?buffer={buffer}&function={function}&limit=100")
+                        format!("calls?buffer={buffer}&function={function}&limit=20")
                     }
                     ["histogram", buffer, function] => {
                         format!("histogram?buffer={buffer}&function={function}")
