@@ -66,7 +66,7 @@ impl Timing {
         }
         let new = position.thread;
         let task = *measured.task(new);
-        if !task.known && waits && task.waiting == 0 && (old.is_some() || task.fresh) {
+        if !task.known && waits && task.waiting == 0 {
             let active = self.open_task(position, Subject::Task(new), task.fresh);
             measured.task(new).active = Some(active);
         }
