@@ -122,6 +122,13 @@ impl Execution {
                 if self.random(2) == 0 {
                     self.tick();
                 }
+                if self.random(2) == 0 {
+                    // A tail call: what it calls is a part of the handler.
+                    let node = self.tasks[self.current].nodes.pop().expect("a frame");
+                    self.timing.end(&self.position(), node, Ending::Replaced, false);
+                    self.call(WORK, Entry::TailCall);
+                    self.run(true);
+                }
                 self.leave();
             }
             3 if !self.tasks[self.current].waits => {

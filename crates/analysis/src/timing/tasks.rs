@@ -112,6 +112,22 @@ impl Timing {
         self.measured = Some(measured);
     }
 
+    /// Whether an activation that ends so is a handler that continues in the function of a tail
+    /// call, which executes in its place.
+    pub(super) fn continues(&mut self, number: usize, ending: Ending) -> bool {
+        let own = self.activations.get_mut(number).filter(|own| own.exception.is_some());
+        let Some(own) = own.filter(|_| ending == Ending::Replaced) else { return false };
+        own.replaced = true;
+        true
+    }
+
+    /// The handler that ends with the activation above it, which ended so.
+    pub(super) fn replaced_beneath(&self, thread: usize, ending: Ending) -> Option<usize> {
+        let top = *self.threads.get(thread)?.open.last()?;
+        let replaced = self.activations.get(top).is_some_and(|own| own.replaced);
+        (replaced && !matches!(ending, Ending::Replaced | Ending::TooDeep)).then_some(top)
+    }
+
     /// Trace is lost: the activations of a thread may end in it.
     pub(super) fn mark_lost(&mut self, position: &Position) {
         let now = self.source(position.source).moment();
