@@ -114,6 +114,12 @@ impl Tasks {
         tasks
     }
 
+    /// Tasks that wait in these functions.
+    #[cfg(test)]
+    pub(crate) fn of_blocking(functions: impl IntoIterator<Item = u32>) -> Tasks {
+        Tasks { blocking: Arc::new(functions.into_iter().collect()), ..Tasks::default() }
+    }
+
     /// Tasks that are switched in these functions, too.
     #[must_use]
     pub fn with_switches(self, functions: impl IntoIterator<Item = u32>) -> Tasks {

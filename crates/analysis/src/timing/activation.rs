@@ -57,6 +57,8 @@ pub(super) struct Activation {
     pub(super) lost: Option<Until>,
     /// The activation beneath.
     pub(super) parent: Option<usize>,
+    /// A handler that a tail call has replaced: it ends where what it calls does.
+    pub(super) replaced: bool,
     /// The task waits in it.
     pub(super) waits: bool,
     /// The longest exception that interrupted it.
@@ -98,4 +100,15 @@ impl Measured {
         }
         &mut self.all[thread]
     }
+}
+
+/// The lesser of two bounds.
+pub(super) fn lesser(a: Option<u64>, b: Option<u64>) -> Option<u64> {
+    a.zip(b).map(|(a, b)| a.min(b)).or(a).or(b)
+}
+
+/// Whether `duration` is longer than the longest one `before`.
+pub(super) fn longer(duration: Interval, before: Interval) -> bool {
+    let key = |own: Interval| (own.most.unwrap_or(u64::MAX), own.least);
+    key(duration) > key(before)
 }

@@ -3,7 +3,7 @@
 use tracewright_base::Interval;
 
 use super::Measure;
-use super::activation::{Activation, Level, Measured};
+use super::activation::{Activation, Level, Measured, lesser, longer};
 use super::clock::{Clock, Event, Moment, SourceClock, Sum};
 use super::rows::{Before, Rows, Subject, Timed};
 use super::statistics::{MAX_EXACT, Place, Statistics};
@@ -614,17 +614,6 @@ impl Timing {
     }
 }
 
-/// The lesser of two bounds.
-fn lesser(a: Option<u64>, b: Option<u64>) -> Option<u64> {
-    a.zip(b).map(|(a, b)| a.min(b)).or(a).or(b)
-}
-
-/// Whether `duration` is longer than the longest one `before`.
-fn longer(duration: Interval, before: Interval) -> bool {
-    let key = |own: Interval| (own.most.unwrap_or(u64::MAX), own.least);
-    key(duration) > key(before)
-}
-
 impl Visitor for Timing {
     type Node = usize;
 
@@ -668,6 +657,9 @@ impl Visitor for Timing {
 
     fn end(&mut self, position: &Position, node: usize, ending: Ending, _: bool) {
         self.enter(position);
+        if self.continues(node, ending) {
+            return;
+        }
         let clock = self.source(position.source);
         let (moment, exact) = (clock.moment(), clock.exact && clock.now.is_some());
         if let Some(thread) = self.threads.get_mut(position.thread)
@@ -696,6 +688,9 @@ impl Visitor for Timing {
         }
         if waited {
             self.task_returns(position, ending);
+        }
+        if let Some(handler) = self.replaced_beneath(position.thread, ending) {
+            self.end(position, handler, ending, false);
         }
     }
 

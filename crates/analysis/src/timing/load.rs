@@ -34,6 +34,8 @@ struct Frame {
     serial: u64,
     is_idle: bool,
     is_exception: bool,
+    /// A tail call has replaced the handler: it ends where what it calls does.
+    replaced: bool,
     /// It, or a frame beneath it and above the last exception, is that of an idle function.
     idle: bool,
 }
@@ -156,7 +158,7 @@ impl Load {
         let is_idle = self.functions.contains(&begin.function);
         let is_exception = matches!(begin.entry, Entry::Exception(_));
         let idle = is_idle || beneath && !is_exception;
-        Frame { serial: self.serial, is_idle, is_exception, idle }
+        Frame { serial: self.serial, is_idle, is_exception, replaced: false, idle }
     }
 }
 
@@ -174,11 +176,18 @@ impl Visitor for Load {
         frame.serial
     }
 
-    fn end(&mut self, position: &Position, node: u64, _: Ending, _: bool) {
-        if let Some(frames) = self.threads.get_mut(&position.thread)
-            && let Some(at) = frames.iter().rposition(|frame| frame.serial == node)
+    fn end(&mut self, position: &Position, node: u64, ending: Ending, _: bool) {
+        let Some(frames) = self.threads.get_mut(&position.thread) else { return };
+        let Some(at) = frames.iter().rposition(|frame| frame.serial == node) else { return };
+        let is_replaced = ending == Ending::Replaced;
+        match frames.get_mut(at).filter(|frame| is_replaced && frame.is_exception) {
+            Some(handler) => handler.replaced = true,
+            None => _ = frames.remove(at),
+        }
+        while !matches!(ending, Ending::Replaced | Ending::TooDeep)
+            && frames.last().is_some_and(|frame| frame.replaced)
         {
-            frames.remove(at);
+            frames.pop();
         }
     }
 

@@ -40,6 +40,8 @@ mod points;
 mod rows;
 mod stack_at;
 mod statistics;
+#[cfg(test)]
+mod task_tests;
 mod tasks;
 #[cfg(test)]
 mod tests;

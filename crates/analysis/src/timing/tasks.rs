@@ -66,7 +66,7 @@ impl Timing {
         }
         let new = position.thread;
         let task = *measured.task(new);
-        if !task.known && waits && task.waiting == 0 && (old.is_some() || task.fresh) {
+        if !task.known && waits && task.waiting == 0 {
             let active = self.open_task(position, Subject::Task(new), task.fresh);
             measured.task(new).active = Some(active);
         }
@@ -110,6 +110,22 @@ impl Timing {
             measured.task(position.thread).active = Some(active);
         }
         self.measured = Some(measured);
+    }
+
+    /// Whether an activation that ends so is a handler that continues in the function of a tail
+    /// call, which executes in its place.
+    pub(super) fn continues(&mut self, number: usize, ending: Ending) -> bool {
+        let own = self.activations.get_mut(number).filter(|own| own.exception.is_some());
+        let Some(own) = own.filter(|_| ending == Ending::Replaced) else { return false };
+        own.replaced = true;
+        true
+    }
+
+    /// The handler that ends with the activation above it, which ended so.
+    pub(super) fn replaced_beneath(&self, thread: usize, ending: Ending) -> Option<usize> {
+        let top = *self.threads.get(thread)?.open.last()?;
+        let replaced = self.activations.get(top).is_some_and(|own| own.replaced);
+        (replaced && !matches!(ending, Ending::Replaced | Ending::TooDeep)).then_some(top)
     }
 
     /// Trace is lost: the activations of a thread may end in it.

@@ -1,4 +1,5 @@
-//! Tasks of FreeRTOS that the stores to `pxCurrentTCB` name, and context IDs: who runs, when it is
+//! Tasks of FreeRTOS and ThreadX that the stores to the variable of the running task name, and
+//! context IDs: who runs, when it is
 //! switched, and how long each run is, beside QEMU's log and what a hook at each switch recorded.
 //!
 //! QEMU logs the registers before each instruction; the stores are those of the disassembly whose
@@ -10,14 +11,16 @@ use std::process::Command;
 use std::{env, fs};
 
 use serde_json::Value;
-use tracewright_testing::{skip, tool_since};
+use tracewright_testing::{skip, tool, tool_since};
 
 use super::oracle::pc;
 use super::tasks::{compile, function_of};
 use super::{good, words};
 use crate::common::{Folder, args, tracewright};
 
-const VARIABLE: &str = "pxCurrentTCB";
+/// The variable of the running task of FreeRTOS, and of ThreadX.
+const FREERTOS: &str = "pxCurrentTCB";
+const THREADX: &str = "_tx_thread_current_ptr";
 
 /// An instruction that was executed.
 #[derive(Clone, Debug)]
@@ -129,15 +132,17 @@ fn stored(store: &Store, registers: &[u64; 16], flags: u64, variable: u64) -> Op
 type Hook = Vec<(String, u64)>;
 
 /// Runs the program. Returns its steps, the log without registers, and the switches of the hook.
-fn execute(elf: &Path) -> Option<(Vec<Step>, PathBuf, Hook)> {
+fn execute(elf: &Path, machine: &str, variable: &str) -> Option<(Vec<Step>, PathBuf, Hook)> {
     let qemu = tool_since(&[("qemu-system-arm", "qemu-system-arm")], (7, 2))?;
     let (raw, hook) = (elf.with_extension("raw"), elf.with_extension("hook"));
-    let options = "-M mps2-an385 -display none -monitor none -semihosting -icount shift=6 \
-                   -singlestep -d exec,nochain,int,cpu -D";
+    let options = format!(
+        "-M {machine} -display none -monitor none -semihosting -icount shift=6 -singlestep -d \
+         exec,nochain,int,cpu -D"
+    );
     let mut command = Command::new(qemu);
-    command.args(words(options)).arg(&raw).arg("-kernel").arg(elf);
+    command.args(words(&options)).arg(&raw).arg("-kernel").arg(elf);
     good(command.arg("-serial").arg(format!("file:{}", hook.display())));
-    let (all, variable) = (stores(elf), symbols(elf)[VARIABLE]);
+    let (all, variable) = (stores(elf), symbols(elf)[variable]);
     let (mut steps, mut log) = (Vec::<Step>::new(), Vec::<String>::new());
     let (mut registers, mut next) = ([0; 16], None);
     for line in fs::read_to_string(raw).expect("a log").lines() {
@@ -186,7 +191,7 @@ fn runs(steps: &[Step]) -> Vec<(Option<u64>, u64)> {
     for step in steps {
         started |= step.handler;
         if !step.handler {
-            let task = current.filter(|_| started);
+            let task = current.filter(|task| started && *task != 0);
             match runs.last_mut() {
                 Some((last, count)) if *last == task => *count += 1,
                 _ => runs.push((task, 1)),
@@ -198,14 +203,15 @@ fn runs(steps: &[Step]) -> Vec<(Option<u64>, u64)> {
 }
 
 /// The log with the stores, as data of its instructions or as context IDs.
-fn with_stores(elf: &Path, log: &Path, steps: &[Step], context: bool) -> PathBuf {
+fn with_stores(elf: &Path, log: &Path, steps: &[Step], variable: &str, context: bool) -> PathBuf {
     let plain = elf.with_extension("csv");
     let mut all = args("log convert --to csv", &[log]);
     all.extend(args("--image", &[elf]));
     all.extend(args("--output", &[&plain]));
     assert_eq!(tracewright(&all).code, Some(0));
-    let variable = symbols(elf)[VARIABLE];
-    let switch = symbols(elf)["vTaskSwitchContext"];
+    let (symbols, all) = (symbols(elf), symbols_of_switch());
+    let variable = symbols[variable];
+    let switch = all.iter().find_map(|name| symbols.get(*name)).copied().expect("a scheduler");
     let text = fs::read_to_string(&plain).expect("a log");
     let lines: Vec<&str> = text.lines().collect();
     let revoked = |n: usize, pc: &str| {
@@ -234,6 +240,11 @@ fn with_stores(elf: &Path, log: &Path, steps: &[Step], context: bool) -> PathBuf
     let path = elf.with_extension(if context { "context.csv" } else { "data.csv" });
     fs::write(&path, out).expect("a log");
     path
+}
+
+/// The functions that store to the variable where they switch.
+const fn symbols_of_switch() -> [&'static str; 2] {
+    ["vTaskSwitchContext", "PendSV_Handler"]
 }
 
 fn lines(options: &str, snapshot: &Path) -> Vec<Value> {
@@ -285,7 +296,7 @@ fn tasks_are_those_that_the_variable_names() {
         let folder = Folder::new(name);
         let path = folder.path("");
         let Some(elf) = compile(&path, &kernel, level) else { return };
-        let Some((steps, log, hook)) = execute(&elf) else { return };
+        let Some((steps, log, hook)) = execute(&elf, "mps2-an385", FREERTOS) else { return };
         let mut want: Vec<u64> = hook.iter().map(|(_, block)| *block).collect();
         want.dedup();
         let expected_runs = runs(&steps);
@@ -294,7 +305,7 @@ fn tasks_are_those_that_the_variable_names() {
         let unseen = missing(&executed, &want).expect("the order of the hook");
         assert!(want.len() > 100 && unseen * 10 < want.len(), "{} {unseen}", want.len());
         for (context, config) in [(false, "ETMCR=0xc"), (true, "ETMCR=0xc000")] {
-            let data = with_stores(&elf, &log, &steps, context);
+            let data = with_stores(&elf, &log, &steps, FREERTOS, context);
             let snapshot = path.join(if context { "context" } else { "data" });
             let options =
                 format!("encode --protocol ETM3 --core Cortex-M3 --config {config} --log");
@@ -303,19 +314,14 @@ fn tasks_are_those_that_the_variable_names() {
             all.extend(args("--output", &[&snapshot]));
             let output = tracewright(&all);
             assert_eq!(output.code, Some(0), "{}", output.err);
-            check(&snapshot, &elf, &expected_runs, &hook, context);
+            let rows = check(&snapshot, &expected_runs, context);
+            check_names(&snapshot, &elf, &rows, &hook, context);
         }
     }
 }
 
-/// Compares the tasks of a snapshot with those that executed.
-fn check(
-    snapshot: &Path,
-    elf: &Path,
-    expected_runs: &[(Option<u64>, u64)],
-    hook: &[(String, u64)],
-    context: bool,
-) {
+/// Compares the tasks of a snapshot with those that executed. Returns their rows.
+fn check(snapshot: &Path, expected_runs: &[(Option<u64>, u64)], context: bool) -> Vec<Value> {
     let rows = lines("timing --clock instructions --task-times --format json", snapshot);
     let blocks = blocks(&rows);
     let first = expected_runs.iter().position(|(task, _)| task.is_some()).expect("a task");
@@ -349,6 +355,11 @@ fn check(
         assert!(found.remove(&first) < sums.remove(&first));
     }
     assert_eq!(found, sums, "context {context}");
+    rows
+}
+
+/// Compares the names of tasks with those of the hook, and selects one.
+fn check_names(snapshot: &Path, elf: &Path, rows: &[Value], hook: &[(String, u64)], context: bool) {
     // Names are the variables of static tasks, and the functions of others.
     let symbols = symbols(elf);
     let named: HashMap<u64, &str> =
@@ -389,4 +400,76 @@ fn check(
     assert_eq!(output.code, Some(2));
     assert!(output.err.contains("no task has this name; the trace has "), "{}", output.err);
     assert!(output.err.contains("control_data"), "{}", output.err);
+}
+
+/// Compiles the program with ThreadX.
+fn compile_threadx(folder: &Path, sources: &Path, level: &str) -> Option<PathBuf> {
+    let gcc = tool(&[("arm-none-eabi-gcc", "gcc-arm-none-eabi")])?;
+    let files = [
+        ("program.c", include_str!("program/threadx/program.c")),
+        ("program.ld", include_str!("program/freertos/program.ld")),
+        ("stdlib.h", "#include <stddef.h>\n"),
+        (
+            "string.h",
+            "#include <stddef.h>\nvoid *memset(void *, int, size_t);\n\
+             void *memcpy(void *, const void *, size_t);\n",
+        ),
+    ];
+    for (name, text) in files {
+        fs::write(folder.join(name), text).expect("a source");
+    }
+    let port = sources.join("ports/cortex_m4/gnu");
+    let of = |folder: PathBuf, begin: &str, end: &str| -> Vec<PathBuf> {
+        let all = fs::read_dir(folder).expect("a folder").flatten().map(|file| file.path());
+        let is = |path: &PathBuf| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            name.starts_with(begin) && name.ends_with(end)
+        };
+        let mut all: Vec<PathBuf> = all.filter(is).collect();
+        all.sort();
+        all
+    };
+    let options = "-mcpu=cortex-m4 -mthumb -g -ffreestanding -nostdlib -fno-builtin \
+                   -DTX_ENABLE_EXECUTION_CHANGE_NOTIFY -ffunction-sections -Wl,--gc-sections -T \
+                   program.ld program.c -o rtos.elf -I.";
+    let mut command = Command::new(gcc);
+    command.arg(level).args(words(options));
+    command.arg("-I").arg(sources.join("common/inc")).arg("-I").arg(port.join("inc"));
+    command.args(of(sources.join("common/src"), "tx", ".c"));
+    command.args(of(port.join("src"), "tx", ".S")).arg("-lgcc");
+    good(command.current_dir(folder));
+    Some(folder.join("rtos.elf"))
+}
+
+/// The sources of ThreadX are where `TRACEWRIGHT_THREADX` names them.
+#[test]
+fn threads_are_those_that_the_variable_names() {
+    let Some(sources) = env::var_os("TRACEWRIGHT_THREADX").map(PathBuf::from) else {
+        return skip("TRACEWRIGHT_THREADX does not name the sources of ThreadX");
+    };
+    for (level, name) in [("-O0", "threadx-named"), ("-O2", "threadx-named-optimised")] {
+        let folder = Folder::new(name);
+        let path = folder.path("");
+        let Some(elf) = compile_threadx(&path, &sources, level) else { return };
+        let Some((steps, log, hook)) = execute(&elf, "mps2-an386", THREADX) else { return };
+        let mut want: Vec<u64> = hook.iter().map(|(_, block)| *block).collect();
+        want.dedup();
+        let expected_runs = runs(&steps);
+        let executed: Vec<u64> = expected_runs.iter().filter_map(|(task, _)| *task).collect();
+        let unseen = missing(&executed, &want).expect("the order of the hook");
+        assert!(want.len() > 100 && unseen * 10 < want.len(), "{} {unseen}", want.len());
+        let data = with_stores(&elf, &log, &steps, THREADX, false);
+        let snapshot = path.join("data");
+        let options = "encode --protocol ETM3 --core Cortex-M3 --config ETMCR=0xc --log";
+        let mut all = args(options, &[&data]);
+        all.extend(args("--image", &[&elf]));
+        all.extend(args("--output", &[&snapshot]));
+        let output = tracewright(&all);
+        assert_eq!(output.code, Some(0), "{}", output.err);
+        let rows = check(&snapshot, &expected_runs, false);
+        let names: Vec<&str> = rows.iter().filter_map(|row| row["task"].as_str()).collect();
+        for name in ["control", "logger", "sensor", "maker"] {
+            assert!(names.contains(&name), "{name} of {names:?}");
+        }
+    }
 }
