@@ -13,11 +13,13 @@ const BLOCK: u64 = 512;
 const TILES: u64 = 1 << 16;
 /// The most tiles of a level with values.
 const VALUE_TILES: u64 = 1 << 12;
-/// The most functions in an answer, as the page asks for them, and those whose calls are listed.
+/// The most functions in an answer, as the page asks for them.
 const FUNCTIONS: u64 = 500;
-const LISTED: usize = 40;
-/// The most calls of each: those of a function with fewer may be anywhere, and all are decoded.
-const CALLS: u64 = 20;
+/// The functions whose longest calls are listed, and the most of these. For each of them up to
+/// 128 tiles are decoded, so that of a trace of more than [`LONG`] bytes there are fewer.
+const LISTED: (usize, u64) = (40, 20);
+const LISTED_OF_LONG: (usize, u64) = (10, 5);
+const LONG: u64 = 16 << 20;
 /// Of a trace of this length the page asks for all calls at once; else for parts of these lengths.
 const SMALL: u64 = 1 << 16;
 const LEAST: u64 = 1 << 12;
@@ -196,15 +198,16 @@ impl Export<'_, '_> {
                 None => self.lacks.push(format!("functions of the bytes {start}..{end}")),
             }
         }
+        let (most_listed, calls) = if covered > LONG { LISTED_OF_LONG } else { LISTED };
         let mut listed = 0;
         let mut known = std::collections::BTreeSet::new();
         functions.retain(|function| known.insert(*function));
-        for function in functions.iter().take(LISTED) {
+        for function in functions.iter().take(most_listed) {
             let key = format!("buffer={number}&function={function}");
-            let calls = self.ask("calls", &format!("{key}&order=longest&limit={CALLS}"))?;
+            let longest = self.ask("calls", &format!("{key}&order=longest&limit={calls}"))?;
             let lengths = self.ask("histogram", &key)?;
             let answers = vec![
-                (format!("calls/{number}/{function}"), calls),
+                (format!("calls/{number}/{function}"), longest),
                 (format!("histogram/{number}/{function}"), lengths),
             ];
             let Some(size) = self.packed.add(answers, left) else { break };
