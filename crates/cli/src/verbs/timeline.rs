@@ -8,7 +8,7 @@ use tracewright::analysis::{Code, Timeline};
 use tracewright::capture::{NewFolder, check_empty};
 use tracewright::decode::Jobs;
 use tracewright::export::timeline::{Counter, TimelineFormat, TimelineView};
-use tracewright::joined::Taking;
+use tracewright::joined::{JoinedBuffers, Taking};
 
 use crate::args::{TimelineArgs, comparators};
 use crate::contradictions::Contradictions;
@@ -104,36 +104,47 @@ pub fn run(args: &TimelineArgs) -> Result<bool, Fail> {
         path: &args.input.input,
     };
     if let Some(buffers) = joined::of(&input, &recipe) {
-        if format == Some(TimelineFormat::Btf) {
-            let what = "a thread is executed by several processors, which the timeline does not \
-                        have: use another format than btf";
-            return Err(Fail::input(&args.input.input, what));
-        }
-        let visitor = |_: &Code| Timeline::joined(args.limit);
-        let (other, how) = (|_: &Job<'_>| stacks::NO_OTHER, Taking::in_order());
-        let mut found =
-            joined::run(&input, &buffers, &recipe, visitor, &how, &other, &mut |_, _| Ok(true))?;
-        input.decodable()?;
-        let threads = found.visitor.threads.iter().map(|t| (t.first_source, t.id));
-        let threads = buffers.threads(threads);
-        let threads = of_tasks(&only, &mut found.visitor, threads);
-        only.check()?;
-        // A thread is the source of its trace.
-        let names = Names { threads: &threads, sources: &threads };
-        let write = &mut |bytes: Vec<u8>| output.put(&bytes);
-        let mut contradictions = Contradictions::default();
-        found.tallies.iter().for_each(|(_, tally)| contradictions.add(tally));
-        let warning = contradictions.text();
-        write_view(args, &found.visitor, &found.code, &names, (&[], &warning), write)?;
-        output.failed()?;
-        output.close()?;
-        return Ok(found.problems.answer(&input, args.outcome.strict));
+        return of_joined(args, &input, (&recipe, &buffers), &only, output);
     }
     let problems = listing::buffers(&input, &args.threads.jobs(), &mut output, &runs, work)?;
     input.decodable()?;
     only.check()?;
     output.close()?;
     Ok(problems.answer(&input, args.outcome.strict))
+}
+
+/// The timeline of buffers that are joined by thread.
+fn of_joined(
+    args: &TimelineArgs,
+    input: &Input,
+    (recipe, buffers): (&joined::Recipe<'_>, &JoinedBuffers<'_>),
+    only: &Chosen,
+    mut output: Output,
+) -> Result<bool, Fail> {
+    if args.format.format() == Some(TimelineFormat::Btf) {
+        let what = "a thread is executed by several processors, which the timeline does not \
+                    have: use another format than btf";
+        return Err(Fail::input(&args.input.input, what));
+    }
+    let visitor = |_: &Code| Timeline::joined(args.limit);
+    let (other, how) = (|_: &Job<'_>| stacks::NO_OTHER, Taking::in_order());
+    let mut found =
+        joined::run(input, buffers, recipe, visitor, &how, &other, &mut |_, _| Ok(true))?;
+    input.decodable()?;
+    let threads = found.visitor.threads.iter().map(|t| (t.first_source, t.id));
+    let threads = buffers.threads(threads);
+    let threads = of_tasks(only, &mut found.visitor, threads);
+    only.check()?;
+    // A thread is the source of its trace.
+    let names = Names { threads: &threads, sources: &threads };
+    let write = &mut |bytes: Vec<u8>| output.put(&bytes);
+    let mut contradictions = Contradictions::default();
+    found.tallies.iter().for_each(|(_, tally)| contradictions.add(tally));
+    let warning = contradictions.text();
+    write_view(args, &found.visitor, &found.code, &names, (&[], &warning), write)?;
+    output.failed()?;
+    output.close()?;
+    Ok(found.problems.answer(input, args.outcome.strict))
 }
 
 /// Removes the frames of tasks that are not wanted. Returns the names of all threads.

@@ -243,6 +243,27 @@ pub fn complete(
         candidates.for_each(|candidate| candidate.messages_at = Some(at));
         return Ok(found);
     }
+    let known = Known { missing: &missing, single, framing: given_framing, align };
+    explain(path, raw, (&head, &capture), known, notes)
+}
+
+/// What is known of a trace before its bytes are explained.
+struct Known<'a> {
+    /// The units whose registers are not given.
+    missing: &'a [Unit],
+    single: Option<Single>,
+    framing: Option<Framing>,
+    align: Option<u64>,
+}
+
+/// Completes `raw` by what explains the bytes best, which begin with `head`.
+fn explain(
+    path: &Path,
+    raw: &mut RawTrace,
+    (head, capture): (&[u8], &Capture),
+    Known { missing, single, framing: given_framing, align }: Known<'_>,
+    notes: &mut Vec<String>,
+) -> Result<Option<Detection>, OpenError> {
     let stated = raw.clone();
     let registers = |name: &str| given_register(&stated, name);
     let named = raw.units.iter().filter_map(|unit| raw.protocols.named(&unit.protocol));
@@ -256,7 +277,7 @@ pub fn complete(
     };
     if let Some(single) = single {
         let lacks = !missing.is_empty();
-        let found = Detection::of(&head, &capture, &Given { only: Vec::new(), ..given });
+        let found = Detection::of(head, capture, &Given { only: Vec::new(), ..given });
         let settled = single.settle(raw, &found, notes);
         if lacks && let Some(settled) = &settled {
             assume(raw, settled.description(), notes);
@@ -265,23 +286,23 @@ pub fn complete(
             return Ok(Some(found));
         }
     }
-    let mut detection = Detection::of(&head, &capture, &given);
+    let mut detection = Detection::of(head, capture, &given);
     if raw.units.is_empty() && given_framing.is_none() && align.is_none() {
-        if let Some(found) = reception(&head, detection.best()) {
+        if let Some(found) = reception(head, detection.best()) {
             let problem = Problem::Reception(found.to_string());
-            return Err(OpenError::new(path, converted(&capture, problem)));
+            return Err(OpenError::new(path, converted(capture, problem)));
         }
-        notes.extend(why_unsure(&head, detection.best()));
+        notes.extend(why_unsure(head, detection.best()));
     }
     if detection.best().is_none() {
         let any = Given { registers: &registers, any_processor: true, ..Given::default() };
         // The program may be another one.
-        let mut other = Detection::of(&head, &Capture::default(), &any);
+        let mut other = Detection::of(head, &Capture::default(), &any);
         let sure = other.best().filter(|best| best.is_sure());
         let is_limited = given_framing.is_some() || align.is_some();
         if !raw.units.is_empty() {
-            weak(path, raw, &missing, &detection, (align, sure), notes)?;
-            state(raw, &head, &capture, &given, notes);
+            weak(path, raw, missing, &detection, (align, sure), notes)?;
+            state(raw, head, capture, &given, notes);
             return Ok(Some(detection));
         }
         match sure {
@@ -290,13 +311,13 @@ pub fn complete(
                 return Err(OpenError::new(path, Problem::Parameter(what)));
             }
             Some(_) => {
-                other.limit(&capture, given.core);
+                other.limit(capture, given.core);
                 detection = other;
             }
             None if detection.looked == 0 => return Err(OpenError::new(path, Problem::Empty)),
             None => {
-                let what = unexplained(&head, detection.looked);
-                return Err(OpenError::new(path, converted(&capture, what)));
+                let what = unexplained(head, detection.looked);
+                return Err(OpenError::new(path, converted(capture, what)));
             }
         }
     }
@@ -305,7 +326,7 @@ pub fn complete(
     if raw.units.is_empty() || missing.iter().all(|unit| fits(&found, unit)) {
         adopt(raw, best, given_framing, notes);
     } else {
-        state(raw, &head, &capture, &given, notes);
+        state(raw, head, capture, &given, notes);
     }
     Ok(Some(detection))
 }

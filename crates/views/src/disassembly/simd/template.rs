@@ -220,8 +220,14 @@ fn table(opcode: u32) -> Option<String> {
     (last < 32).then(|| format!("{{{}}}", names.join(", ")))
 }
 
+/// The text of a field of a template, where the opcode has it.
 fn field(name: &str, opcode: u32) -> Option<String> {
-    let (elements, misc) = (opcode >> 20 & 0b11, opcode >> 18 & 0b11);
+    let kinds = [register, sizes, shifts, elements, immediates, system];
+    kinds.into_iter().find_map(|of_kind| of_kind(name, opcode))
+}
+
+/// Registers.
+fn register(name: &str, opcode: u32) -> Option<String> {
     let of = |text: &str| Some(text.to_owned());
     match name {
         "c" => of(condition(opcode)),
@@ -263,6 +269,16 @@ fn field(name: &str, opcode: u32) -> Option<String> {
             let number = opcode >> 16 & 0xf;
             of(SYSTEM.iter().find(|(own, _)| *own == number)?.1)
         }
+        _ => None,
+    }
+}
+
+/// Sizes and types of elements.
+fn sizes(name: &str, opcode: u32) -> Option<String> {
+    let misc = opcode >> 18 & 0b11;
+    let elements = opcode >> 20 & 0b11;
+    let of = |text: &str| Some(text.to_owned());
+    match name {
         "u" => of(if opcode >> 24 & 1 == 0 { "s" } else { "u" }),
         "s" => size(elements, &[8, 16, 32]),
         "s64" => size(elements, &[8, 16, 32, 64]),
@@ -287,6 +303,14 @@ fn field(name: &str, opcode: u32) -> Option<String> {
             64 => None,
             element => Some((2 * element).to_string()),
         },
+        _ => None,
+    }
+}
+
+/// Shifts, fraction bits, and the expanded immediate.
+fn shifts(name: &str, opcode: u32) -> Option<String> {
+    let of = |text: &str| Some(text.to_owned());
+    match name {
         "shr" => {
             let (element, imm6) = shift(opcode)?;
             let right = if element == 64 { 64 - imm6 } else { 2 * element - imm6 };
@@ -314,6 +338,15 @@ fn field(name: &str, opcode: u32) -> Option<String> {
         }
         "sx" => of(if opcode >> 7 & 1 == 0 { "16" } else { "32" }),
         "imm" => Some(float(opcode >> 12 & 0xf0 | opcode & 0xf)),
+        _ => None,
+    }
+}
+
+/// Elements of vectors, and halves of registers.
+fn elements(name: &str, opcode: u32) -> Option<String> {
+    let elements = opcode >> 20 & 0b11;
+    let of = |text: &str| Some(text.to_owned());
+    match name {
         "ls" => Some(element(opcode)?.0.to_string()),
         "li" => Some(element(opcode)?.1.to_string()),
         "lu" => match (element(opcode)?.0, opcode >> 23 & 1) {
@@ -353,6 +386,14 @@ fn field(name: &str, opcode: u32) -> Option<String> {
             Some(format!("s{number}[{}]", opcode >> 3 & 1))
         }
         "m0" => Some(format!("d{}[{}]", opcode & 0xf, opcode >> 5 & 1)),
+        _ => None,
+    }
+}
+
+/// Immediates, bit fields, barriers, and offsets.
+fn immediates(name: &str, opcode: u32) -> Option<String> {
+    let of = |text: &str| Some(text.to_owned());
+    match name {
         "left" => Some((opcode >> 7 & 0x1f).to_string()),
         "right" => Some(match opcode >> 7 & 0x1f {
             0 => "32".to_owned(),
@@ -386,6 +427,14 @@ fn field(name: &str, opcode: u32) -> Option<String> {
                 format!(", #{}0x{offset:x}", if up == 1 { "" } else { "-" })
             }
         }),
+        _ => None,
+    }
+}
+
+/// Changes of state, hints, special registers, and rotations.
+fn system(name: &str, opcode: u32) -> Option<String> {
+    let of = |text: &str| Some(text.to_owned());
+    match name {
         // imod, M, the interrupts, and the mode.
         "cps" => change(opcode >> 18 & 0b11, opcode >> 17 & 1, opcode >> 6 & 7, opcode & 0x1f),
         "cpsw" if opcode & 0x700 == 0 => of(match opcode & 0xff {
