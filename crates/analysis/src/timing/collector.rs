@@ -159,6 +159,7 @@ impl Timing {
         }
         self.finish_tasks();
         for row in &mut self.rows.all {
+            row.settle();
             row.measures.iter_mut().for_each(Statistics::finish);
         }
         &self.rows.all
@@ -472,7 +473,8 @@ impl Timing {
             self.stored += 4;
         }
         if self.stored > self.most_exact {
-            let all = self.rows.all.iter_mut().flat_map(|row| &mut row.measures);
+            self.rows.all.iter_mut().for_each(Timed::settle);
+            let all = self.rows.all.iter_mut().flat_map(|row| row.measures.iter_mut());
             all.filter(|own| own.is_larger_than_bins()).for_each(Statistics::compact);
             self.stored = 0;
         }

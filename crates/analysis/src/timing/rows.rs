@@ -6,7 +6,7 @@ use std::hash::BuildHasherDefault;
 use tracewright_base::Interval;
 
 use super::clock::Moment;
-use super::statistics::{Place, Statistics};
+use super::statistics::{Bounds, Place, Statistics};
 use super::{Limit, Measure, Verdict};
 use crate::code::FunctionId;
 use crate::counts::Mix;
@@ -62,11 +62,24 @@ pub struct Timed {
     pub incomplete: u64,
     /// The longest exception that interrupted an activation, and the number of its row.
     pub longest_interruption: Option<(Interval, usize)>,
-    pub(super) measures: [Statistics; Measure::ALL.len()],
+    /// The last durations, of all measures. They are added to the statistics together, because
+    /// consecutive activations are those of other rows, whose memory is not cached.
+    waiting: Vec<Waiting>,
+    pub(super) measures: Box<[Statistics; Measure::ALL.len()]>,
     /// The last begin, and the last end.
     pub(super) last: Option<Before>,
     pub(super) last_end: Option<Before>,
 }
+
+/// A duration that is not in the statistics yet.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    measure: Measure,
+    duration: Bounds,
+}
+
+/// The most durations of a row that wait.
+const WAITING: usize = 64;
 
 /// A moment of a thread.
 #[derive(Clone, Copy, Debug)]
@@ -83,7 +96,8 @@ impl Timed {
             subject,
             incomplete: 0,
             longest_interruption: None,
-            measures: Default::default(),
+            waiting: Vec::new(),
+            measures: Box::default(),
             last: None,
             last_end: None,
         }
@@ -99,8 +113,25 @@ impl Timed {
         limit.verdict(self.of(limit.measure))
     }
 
+    /// Adds a duration. It is in the statistics after [`settle`](Self::settle).
+    #[inline]
     pub(super) fn add(&mut self, measure: Measure, duration: Interval, place: Place) {
-        self.measures[measure as usize].add(duration, place);
+        self.waiting.push(Waiting { measure, duration: Bounds::new(duration, place) });
+        if self.waiting.len() >= WAITING {
+            self.settle();
+        }
+    }
+
+    /// Adds what waits to the statistics.
+    pub(super) fn settle(&mut self) {
+        let mut own = Vec::with_capacity(self.waiting.len());
+        for measure in Measure::ALL {
+            let of_measure = self.waiting.iter().filter(|waiting| waiting.measure == measure);
+            own.clear();
+            own.extend(of_measure.map(|waiting| waiting.duration));
+            self.measures[measure as usize].add_all(&own);
+        }
+        self.waiting.clear();
     }
 }
 

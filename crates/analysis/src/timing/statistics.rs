@@ -70,9 +70,6 @@ pub struct Deviation {
 /// smallest lower bound and the k-th smallest upper bound, so each statistic is an interval, too.
 #[derive(Clone, Debug, Default)]
 pub struct Statistics {
-    /// The last durations, with `OPEN` for no upper bound. They are added together, because
-    /// consecutive durations are those of other statistics, whose memory is not cached.
-    waiting: Vec<(u64, u64, Place)>,
     stored: Stored,
     count: u64,
     /// Intervals without an upper bound, of activations in which trace was lost.
@@ -117,8 +114,21 @@ fn bounded(least: u64, most: u64) -> Interval {
     Interval { least, most: Some(most).filter(|most| *most != OPEN) }
 }
 
-/// Durations that are added together.
-const WAITING: usize = 32;
+/// A duration, and where it begins.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bounds {
+    least: u64,
+    /// [`OPEN`] without an upper bound.
+    most: u64,
+    place: Place,
+}
+
+impl Bounds {
+    #[inline]
+    pub(super) fn new(duration: Interval, place: Place) -> Bounds {
+        Bounds { least: duration.least, most: duration.most.unwrap_or(OPEN), place }
+    }
+}
 
 /// The middle of two bounds.
 fn middle(least: u64, most: u64) -> f64 {
@@ -127,38 +137,34 @@ fn middle(least: u64, most: u64) -> f64 {
 }
 
 impl Statistics {
-    /// Adds a duration. It is in the statistics after [`finish`](Self::finish).
-    #[inline]
+    /// Adds a duration.
     pub(super) fn add(&mut self, duration: Interval, place: Place) {
-        self.waiting.push((duration.least, duration.most.unwrap_or(OPEN), place));
-        if self.waiting.len() >= WAITING {
-            self.settle();
-        }
+        self.add_all(&[Bounds::new(duration, place)]);
     }
 
-    /// Adds what waits.
-    fn settle(&mut self) {
-        let waiting = std::mem::take(&mut self.waiting);
-        if waiting.is_empty() {
-            return;
-        }
+    /// Adds durations.
+    pub(super) fn add_all(&mut self, more: &[Bounds]) {
+        let Some(first) = more.first() else { return };
         match &mut self.stored {
             Stored::All { least: all, most: ends } => {
-                all.extend(waiting.iter().map(|own| own.0));
-                ends.extend(waiting.iter().map(|own| own.1));
+                all.extend(more.iter().map(|own| own.least));
+                ends.extend(more.iter().map(|own| own.most));
             }
             Stored::Bins { least: all, most: ends, open } => {
-                for &(least, most, _) in &waiting {
-                    bump(all.get_mut(bin(least)));
-                    match most {
+                for own in more {
+                    bump(all.get_mut(bin(own.least)));
+                    match own.most {
                         OPEN => *open += 1,
                         most => bump(ends.get_mut(bin(most))),
                     }
                 }
             }
         }
+        if self.count == 0 && self.longest == (0, 0) {
+            self.most = first.place;
+        }
         let (mut lower, mut upper) = (self.lower, self.upper);
-        for &(least, most, place) in &waiting {
+        for &Bounds { least, most, place } in more {
             self.wide |= least != most;
             lower.add(least);
             upper.add(most);
@@ -166,21 +172,16 @@ impl Statistics {
                 (self.longest, self.most) = ((most, least), place);
             }
         }
-        if self.count == 0 && self.longest == (0, 0) {
-            self.most = waiting.first().map_or(Place::default(), |own| own.2);
-        }
         (self.lower, self.upper) = (lower, upper);
-        self.count += waiting.len() as u64;
-        self.spread_of(&waiting);
-        self.waiting = waiting;
-        self.waiting.clear();
+        self.count += more.len() as u64;
+        self.spread_of(more);
     }
 
     /// Adds to the mean, and to the squares of differences to it, those of some durations.
     /// (Chan, Golub, LeVeque: Updating formulae and a pairwise algorithm for sample variances)
-    fn spread_of(&mut self, waiting: &[(u64, u64, Place)]) {
-        let middles = || waiting.iter().map(|own| middle(own.0, own.1));
-        let (some, all) = (waiting.len() as f64, self.count as f64);
+    fn spread_of(&mut self, more: &[Bounds]) {
+        let middles = || more.iter().map(|own| middle(own.least, own.most));
+        let (some, all) = (more.len() as f64, self.count as f64);
         let mean = middles().sum::<f64>() / some;
         let squares: f64 = middles().map(|own| (own - mean) * (own - mean)).sum();
         let step = mean - self.middle.0;
@@ -201,7 +202,6 @@ impl Statistics {
 
     /// Stores bins in place of the intervals.
     pub(super) fn compact(&mut self) {
-        self.settle();
         let Stored::All { least, most } = &self.stored else { return };
         let (mut lower, mut upper, mut open) = ([0; BINS], [0; BINS], 0);
         least.iter().for_each(|value| bump(lower.get_mut(bin(*value))));
@@ -214,9 +214,8 @@ impl Statistics {
         self.stored = Stored::Bins { least: Box::new(lower), most: Box::new(upper), open };
     }
 
-    /// Adds what waits, and sorts.
+    /// Sorts.
     pub(super) fn finish(&mut self) {
-        self.settle();
         if let Stored::All { least, most } = &mut self.stored {
             least.sort_unstable();
             // Those of points are the same.
