@@ -41,8 +41,8 @@ fn repeated(folder: &Folder, times: usize) -> Vec<PathBuf> {
     copies
 }
 
-/// Whether the outputs of a verb are the same. The page of `report` has the tiles of the index, too,
-/// whose size is that of its segments.
+/// Whether the outputs of a verb are the same. The page of `report` has the tiles of the index,
+/// too, whose size is that of its segments.
 fn alike(verb: &str, a: &str, b: &str) -> bool {
     match verb.starts_with("report") {
         true => report_of(a) == report_of(b),
