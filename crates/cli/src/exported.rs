@@ -12,6 +12,7 @@ use crate::about::About;
 use crate::fail::Fail;
 use crate::index;
 use crate::input::Input;
+use crate::report;
 
 /// Reads a file of at most a number of bytes.
 pub type Read<'a> = dyn Fn(&Path, u64) -> io::Result<Vec<u8>> + Sync + 'a;
@@ -71,6 +72,11 @@ pub fn page(input: &Input, how: Exported<'_>) -> Result<(String, Vec<String>), F
         }
         _ => None,
     };
+    if part.is_none() && how.window.is_some() && !served.is_empty() {
+        report::nothing_selected(input);
+        let what = "nothing is in the selection: the whole trace is shown";
+        served.notes.push(what.to_owned());
+    }
     let exporting = Exporting {
         title: how.about.title,
         about: how.about.rows,

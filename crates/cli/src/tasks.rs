@@ -99,10 +99,16 @@ impl Chosen {
 
     /// Fails for the first name that is of no task.
     pub fn check(&self) -> Result<(), Fail> {
-        let Ok(known) = self.known.lock() else { return Ok(()) };
-        let Some(name) = self.wanted.iter().find(|name| !known.found.contains(*name)) else {
-            return Ok(());
-        };
+        match self.unknown() {
+            None => Ok(()),
+            Some((name, why)) => Err(Fail::option("--task", &line(&name), &why)),
+        }
+    }
+
+    /// The first name that is of no task, and what tasks there are.
+    pub fn unknown(&self) -> Option<(String, String)> {
+        let known = self.known.lock().ok()?;
+        let name = self.wanted.iter().find(|name| !known.found.contains(*name))?;
         let list: Vec<_> = known.all.iter().take(MAX_LISTED).map(|text| line(text)).collect();
         let list = list.join(", ");
         let why = match known.all.len() {
@@ -112,7 +118,7 @@ impl Chosen {
             }
             _ => format!("no task has this name; the trace has {list}"),
         };
-        Err(Fail::option("--task", &line(name), &why))
+        Some((name.clone(), why))
     }
 }
 

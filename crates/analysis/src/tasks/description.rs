@@ -46,7 +46,12 @@ impl TaskFile {
         if orti::is_orti(text) {
             return orti::read(text);
         }
-        let table: Table = text.parse().map_err(|error| format!("not TOML: {error}"))?;
+        let table: Table = text.parse().map_err(|error: toml::de::Error| {
+            // Its own text has the whole line.
+            let at = error.span().map_or(0, |span| span.start).min(text.len());
+            let line = text.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
+            format!("line {line}: not TOML: {}", error.message())
+        })?;
         keys(&table, &FILE_KEYS, "the file")?;
         let mut file = TaskFile::default();
         if let Some(systems) = table.get("os") {
@@ -61,6 +66,9 @@ impl TaskFile {
                 let name = text_of(value, key)?.to_owned();
                 match number(key) {
                     Some(value) => _ = file.names.insert(value, name),
+                    None if key.starts_with(|c: char| c.is_ascii_digit()) => {
+                        return Err(format!("names: `{key}` is no number and no variable").into());
+                    }
                     None => file.expressions.push((key.clone(), name)),
                 }
             }

@@ -38,7 +38,26 @@ impl FromStr for Span {
     type Err = LimitError;
 
     fn from_str(text: &str) -> Result<Span, LimitError> {
-        bound(text.trim()).map(Span).ok_or_else(|| LimitError::Number(text.to_owned()))
+        match bound(text.trim()) {
+            None => Err(LimitError::Number(text.to_owned())),
+            Some(Bound::Units(0) | Bound::Picoseconds(0)) => Err(LimitError::Zero),
+            Some(bound) => Ok(Span(bound)),
+        }
+    }
+}
+
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let time = match self.0 {
+            Bound::Units(value) => return value.fmt(f),
+            Bound::Picoseconds(time) => time,
+        };
+        let mut units = UNITS.iter().rev().filter(|(unit, _)| unit.is_ascii());
+        let whole = units.find(|(_, scale)| time % scale == 0);
+        match whole {
+            Some((unit, scale)) => write!(f, "{}{unit}", time / scale),
+            None => write!(f, "{}.{:03}ns", time / 1000, time % 1000),
+        }
     }
 }
 
@@ -99,6 +118,10 @@ pub enum LimitError {
     Measure(String),
     /// The number or its unit is wrong.
     Number(String),
+    /// The duration is 0.
+    Zero,
+    /// The own time of a task is not measured.
+    OwnOfTask,
 }
 
 impl fmt::Display for LimitError {
@@ -112,6 +135,10 @@ impl fmt::Display for LimitError {
             LimitError::Number(text) => {
                 write!(f, "`{text}` is not a number with one of the units ns, us, ms, s, or none")
             }
+            LimitError::Zero => f.write_str("the duration has to be greater than 0"),
+            LimitError::OwnOfTask => f.write_str(
+                "`own` is not measured of a task; `net` is without handlers and other tasks",
+            ),
         }
     }
 }
@@ -162,6 +189,9 @@ impl FromStr for Limit {
         let subject = subject.ok_or(LimitError::Form)?.to_owned();
         let name = measure.trim();
         let measure = Measure::named(name).ok_or_else(|| LimitError::Measure(name.to_owned()))?;
+        if measure == Measure::Own && subject.starts_with("task:") {
+            return Err(LimitError::OwnOfTask);
+        }
         let right = right.trim();
         let bound = bound(right).ok_or_else(|| LimitError::Number(right.to_owned()))?;
         let value = match bound {
@@ -294,8 +324,17 @@ mod tests {
             ("net(f) <= 3 h", LimitError::Number("3 h".to_owned())),
             ("net(f) <= 1.5", LimitError::Number("1.5".to_owned())),
             ("net(f) <= -1", LimitError::Number("-1".to_owned())),
+            ("own(task:a) <= 1", LimitError::OwnOfTask),
         ] {
             assert_eq!(text.parse::<Limit>(), Err(error), "{text}");
+        }
+        for text in ["0", "0ms", "0.0s"] {
+            assert_eq!(text.parse::<Span>(), Err(LimitError::Zero), "{text}");
+        }
+        for (text, shown) in
+            [("1000", "1000"), ("10ms", "10ms"), ("0.5 ms", "500us"), ("0.0015ns", "0.001ns")]
+        {
+            assert_eq!(text.parse::<Span>().unwrap().to_string(), shown, "{text}");
         }
     }
 }

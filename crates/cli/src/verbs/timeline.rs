@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tracewright::analysis::tasks::{TaskThread, Tasks};
-use tracewright::analysis::timing::{Clock, Load};
+use tracewright::analysis::timing::{Clock, Load, Span};
 use tracewright::analysis::{Code, Timeline};
 use tracewright::capture::{NewFolder, check_empty};
 use tracewright::decode::Jobs;
@@ -158,6 +158,7 @@ fn of_tasks(only: &Chosen, timeline: &mut Timeline, threads: Vec<TaskThread>) ->
 
 /// The load that is wanted.
 struct LoadOf<'a> {
+    span: Span,
     width: u64,
     idle: &'a [String],
 }
@@ -168,19 +169,19 @@ impl<'a> LoadOf<'a> {
         let format = args.format.format();
         if !matches!(format, Some(TimelineFormat::Chrome | TimelineFormat::Perfetto)) {
             let why = "the format has no values over time: use --format chrome or perfetto";
-            return Err(Fail::option("--load", "", why));
+            return Err(Fail::option("--load", &span.to_string(), why));
         }
         if input.capture().linux.is_some() {
             let why = "the load is of one buffer, and this capture is of many";
-            return Err(Fail::option("--load", "", why));
+            return Err(Fail::option("--load", &span.to_string(), why));
         }
         let width = load::width(span, args.frequency, &args.idle, input)?;
-        Ok(Some(LoadOf { width, idle: &args.idle }))
+        Ok(Some(LoadOf { span, width, idle: &args.idle }))
     }
 
     /// By timestamps, and by instructions: which of them the timeline has is known at its end.
     fn visitors(&self, code: &Code, tasks: &Tasks) -> Result<(Load, Load), Fail> {
-        let idle = load::idle(code, self.idle, tasks)?;
+        let idle = load::idle(self.span, code, self.idle, tasks)?;
         let by = |clock| Load::new(clock, self.width, idle.clone());
         Ok((by(Clock::Timestamps), by(Clock::Instructions)))
     }

@@ -108,6 +108,35 @@ fn limits_have_three_answers() {
     assert!(output.err.contains("--limit no_such: "), "{}", output.err);
     let output = run("nett(is_safe) <= 5", &[]);
     assert!(output.err.contains("gross, net, own"), "{}", output.err);
+    let output = run("net(task:no_such) <= 5", &[]);
+    assert_eq!(output.code, Some(2), "{}", output.err);
+    assert!(output.err.contains("--limit net(task:no_such) <= 5: "), "{}", output.err);
+    assert_eq!(run("own(task:ETM_0) <= 5", &[]).code, Some(2));
+}
+
+#[test]
+fn options_that_do_not_apply_to_tasks_are_refused() {
+    let (_folder, path) = demo("timing-tasks-refused");
+    let run = |more: &[&str]| tracewright(&[&["timing", &path][..], more].concat());
+    for more in [
+        &["--masked", "--task", "ETM_0"][..],
+        &["--between", "any", "any", "--task", "ETM_0"],
+        &["--load", "0"],
+        &["--load", "0ms", "--frequency", "1M"],
+    ] {
+        assert_eq!(run(more).code, Some(2), "{more:?}");
+    }
+    let output = run(&["--load", "1000"]);
+    assert!(output.err.contains("--load 1000: the idle function"), "{}", output.err);
+    let output = run(&["--load", "10ms", "--idle", "main"]);
+    assert!(output.err.contains("--load 10ms: "), "{}", output.err);
+    // The load by a task needs no idle function, and a task that does not exist is an error.
+    let output = run(&["--load", "1000", "--task", "ETM_0"]);
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    let output = run(&["--load", "1000", "--task", "nobody"]);
+    assert!(output.err.contains("--task nobody: "), "{}", output.err);
+    let output = run(&["--task-times"]);
+    assert!(output.err.contains("the trace shows no task"), "{}", output.err);
 }
 
 #[test]

@@ -152,6 +152,12 @@ fn a_file_is_exported() {
     let trace = folder.demo().join("ETB.bin");
     let output = tracewright(&["view", demo, "--export", trace.to_str().unwrap()]);
     assert_eq!(output.code, Some(2), "{}", output.err);
+    assert!(output.err.contains("--export "), "{}", output.err);
+    let output = tracewright(&["view", demo, "--offset", "100000..", "--export", page]);
+    assert!(output.err.contains("note: nothing is in the selection"), "{}", output.err);
+    let output = tracewright(&["view", demo, "--id", "0x77", "--export", page]);
+    assert_eq!(output.code, Some(2), "{}", output.err);
+    assert!(output.err.contains("`tracewright decode` states"), "{}", output.err);
     for option in ["--no-browser", "--any-source", "--save-notes"] {
         assert_eq!(tracewright(&["view", demo, "--export", page, option]).code, Some(2));
     }

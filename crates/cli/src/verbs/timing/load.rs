@@ -40,8 +40,13 @@ pub fn run(
         let runs = Runs::new(1, false, None);
         let (options, code) = (runs.options(args.threads.jobs()), job.code());
         let tasks = tasks::of(&args.switches, &job, &code, &args.input.input)?;
-        let mut load = Load::new(clock, width, idle(&code, &args.idle, &tasks)?);
         let only = Chosen::new(&args.only.task);
+        // The load by a task does not depend on what is idle.
+        let idle = match only.is_all() {
+            true => idle(span, &code, &args.idle, &tasks)?,
+            false => HashSet::new(),
+        };
+        let mut load = Load::new(clock, width, idle);
         if let Some((threads, _)) = tasks::selected(&only, &job, &options, &code, &tasks)? {
             only.check()?;
             load = load.of_threads(threads);
@@ -74,7 +79,7 @@ pub fn width(
 ) -> Result<u64, Fail> {
     let why = "it is a time, and the frequency of the clock is not known; state it with \
                --frequency, or give ticks of the clock";
-    let width = span.at(frequency).ok_or_else(|| Fail::option("--load", "", why))?;
+    let width = span.at(frequency).ok_or_else(|| Fail::option("--load", &span.to_string(), why))?;
     // Code without symbols has addresses for names.
     for name in idle.iter().filter(|name| !name.starts_with("0x")) {
         select::named_by("--idle", input, name)?;
@@ -90,14 +95,19 @@ pub fn note(load: &Load) {
 }
 
 /// The functions with these names.
-pub fn idle(code: &Code, names: &[String], tasks: &Tasks) -> Result<HashSet<FunctionId>, Fail> {
+pub fn idle(
+    span: Span,
+    code: &Code,
+    names: &[String],
+    tasks: &Tasks,
+) -> Result<HashSet<FunctionId>, Fail> {
     if !names.is_empty() {
         return Ok(names.iter().flat_map(|name| functions(code, name)).collect());
     }
     let known: HashSet<FunctionId> = tasks.idle().map(FunctionId::Known).collect();
     if known.is_empty() {
         let why = "the idle function is not known: name it with --idle";
-        return Err(Fail::option("--load", "", why));
+        return Err(Fail::option("--load", &span.to_string(), why));
     }
     Ok(known)
 }

@@ -274,6 +274,7 @@ pub fn run(args: &TimingArgs) -> Result<bool, Fail> {
     let nothing = |_: &Code| Recorded::Nothing;
     let (found, problems) = gather(args, &input, clock, &nothing, &mut output)?;
     input.decodable()?;
+    tasks_exist(&limits, &found)?;
     unclocked(args, &input, clock, &found);
     let shown = Shown {
         measure: args.measure.measure(),
@@ -291,9 +292,26 @@ pub fn run(args: &TimingArgs) -> Result<bool, Fail> {
         if let Some(name) = &args.function {
             select::named(&input, name)?;
         }
-        report::nothing_selected(&input);
+        let any = found.tables.values().any(|table| !table.timing.rows().is_empty());
+        match args.task_times && any {
+            true => message::line("note: the trace shows no task of an operating system"),
+            false => report::nothing_selected(&input),
+        }
     }
     Ok(problems.answer(&input, args.outcome.strict) && met && !(nothing && args.rows != Some(0)))
+}
+
+/// Fails for a limit of a task that the trace does not have.
+fn tasks_exist(limits: &[Limit], found: &Found) -> Result<(), Fail> {
+    for limit in limits {
+        let Some(name) = limit.task() else { continue };
+        let chosen = Chosen::new(&[name.to_owned()]);
+        found.tables.values().for_each(|table| drop(chosen.threads(&table.threads)));
+        if let Some((_, why)) = chosen.unknown() {
+            return Err(Fail::option("--limit", &plain::line(&limit.to_string()), &why));
+        }
+    }
+    Ok(())
 }
 
 /// States what the clock is where the trace has none, or lacks the one that is asked for.

@@ -36,26 +36,43 @@ pub fn run(args: &ViewArgs) -> Result<bool, Fail> {
         let why = "shows all elements";
         return Err(Fail::option("--committed", "of `view`", why));
     }
-    let input = open(args)?;
+    let input = opened(args)?;
     report::notes(&input);
+    check(&input)?;
     match &args.export {
         Some(path) => export(&input, args, path),
         None => serve(input, args),
     }
 }
 
-/// Opens the capture, with all of its buffers if none is selected.
+/// Opens a capture that can be viewed.
+#[cfg(feature = "view")]
 fn open(args: &ViewArgs) -> Result<Input, Fail> {
+    let input = opened(args)?;
+    check(&input)?;
+    Ok(input)
+}
+
+/// Opens the capture, with all of its buffers if none is selected.
+fn opened(args: &ViewArgs) -> Result<Input, Fail> {
     let mut input = Input::open(&args.input, Some(&args.how))?;
     if args.input.source.is_none() {
         input.buffers = (0..input.capture().buffers.len()).collect();
     }
+    Ok(input)
+}
+
+/// Fails where the capture cannot be viewed.
+fn check(input: &Input) -> Result<(), Fail> {
     input.readable(false)?;
-    input.decodable()?;
-    if index::is_piped(&input) {
+    if input.decodable().is_err() {
+        let why = "no source can be decoded; `tracewright decode` states what is missing";
+        return Err(Fail::input(&input.path, why));
+    }
+    if index::is_piped(input) {
         return Err(Fail::input(&input.path, "a pipe cannot be viewed; write it to a file"));
     }
-    Ok(input)
+    Ok(())
 }
 
 #[cfg(not(feature = "view"))]
@@ -71,7 +88,9 @@ use serve::serve;
 
 /// Writes the trace into a file.
 fn export(input: &Input, args: &ViewArgs, path: &Path) -> Result<bool, Fail> {
-    let mut output = Output::open(Some(path), &index::inputs(input, &args.window.index))?;
+    let inputs = index::inputs(input, &args.window.index);
+    inputs.refuse_as("--export", Some(path))?;
+    let mut output = Output::open(Some(path), &inputs)?;
     let index = index::open(input, &args.window.index)?.filter(Index::has_view);
     let window = args.window.window();
     let files = Sources::new(&args.source_roots);
