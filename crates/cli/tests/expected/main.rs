@@ -8,8 +8,8 @@
 //! | check | `code is`, or `out`, `err`, `file`, `any` with `has`, `lacks` or `lines` |
 //! | text | the exit code, the text, or the number of lines |
 //!
-//! `out` and `err` are the streams, `any` is both, `file` is what was written to `{out}`. Runs of
-//! blanks count as one. Each command has 60 seconds and, on Unix, 10 seconds of a processor and
+//! `out` and `err` are the streams, `any` is both, `file` is what was written to `{out}`; of a page
+//! that shows a trace, the data in it. Runs of blanks count as one. Each command has 60 seconds and, on Unix, 10 seconds of a processor and
 //! 1 GiB of address space.
 
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{env, fs, process, thread};
 
-use tracewright_testing::shared;
+use tracewright_testing::{embedded, shared};
 
 /// The longest that one command may take, with a build without optimisation.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -88,10 +88,23 @@ fn answer(input: &Path, arguments: &str, written: &Path) -> Answer {
             None => thread::sleep(Duration::from_millis(5)),
         }
     };
-    let text =
-        |path: &PathBuf| String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned();
+    let text = |path: &PathBuf| {
+        let text = String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned();
+        data_of_page(&text).unwrap_or(text)
+    };
     let [out, err] = streams.each_ref().map(text);
     Answer { code, out, err, file: text(&written.to_owned()) }
+}
+
+/// What a page of `report` or `view --export` has of the trace: what was decoded, and the answers,
+/// without packing. `None` for another text.
+fn data_of_page(text: &str) -> Option<String> {
+    let begin = "<script id=\"report\" type=\"application/json\">";
+    let own = text.split_once("<script id=\"answers\"").map(|(head, _)| head)?;
+    let report = own.split_once(begin).map_or("", |(_, report)| report);
+    let answers = embedded(text);
+    let all = answers.values().map(|answer| String::from_utf8_lossy(answer).into_owned());
+    Some(all.fold(report.to_owned(), |all, answer| all + "\n" + &answer))
 }
 
 /// What is wrong with an answer, where a check fails.
