@@ -1,7 +1,7 @@
 // Files of `tracewright view --export` and `tracewright report`, without a server. TRACEWRIGHT_BIN is
 // the command, TRACEWRIGHT_CAPTURE the built-in example.
 
-import { mkdtemp, rm, stat } from "node:fs/promises";
+import { cp, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -141,6 +141,80 @@ const all = {
       await page.keyboard.press("End");
       await until(page, () => document.querySelector("#panel-right").textContent.includes("This file does not have"), null, "what is not there is stated");
     }),
+
+  "exported: the rows of the part are shown first": async (browser) => {
+    for (const window of [["--instruction", "100..200"], ["--offset", "1000..1100"]]) {
+      await withFile(browser, ["view", capture, ...window, "--export", "FILE"], async (page) => {
+        await until(page, () => document.querySelector("#instructions .row .number") !== null, null, `rows of ${window.join(" ")}`);
+        const first = await page.evaluate(() => window.tracewright.state.view.value.from);
+        equal(await page.evaluate(() => window.tracewright.state.focus.value), null, "nothing is in focus");
+        truthy(first > 0, "a part");
+      });
+    }
+  },
+
+  "exported: a loss ends where the next element is": async (browser) => {
+    const folder = await mkdtemp(join(tmpdir(), "tracewright-loss-"));
+    const own = join(folder, "capture");
+    await cp(join(import.meta.dirname, "../../tests/captures/stm/capture"), own, { recursive: true });
+    const file = join(own, "ETB_0.bin");
+    // In the first synchronisation, so that the bytes before the second one are undecodable.
+    const bytes = await readFile(file);
+    bytes[11] = 0xff;
+    await writeFile(file, bytes);
+    try {
+      await withFile(browser, ["view", own, "--export", "FILE"], async (page) => {
+        const elements = lines(await command("decode", "--format", "json", own)).filter((line) => line.type === "element");
+        const lost = elements.findIndex((line) => line.kind === "undecodable");
+        const shown = await page.evaluate(() => {
+          const [part] = window.tracewright.scene.current.sources.get(0).parts;
+          const at = part.detail.eventKind.indexOf(7);
+          return { from: part.events.u[at], to: part.events.end[at], moments: [...part.events.u], offsets: [...part.detail.eventAt] };
+        });
+        equal([shown.from, shown.to], [elements[lost].offset, elements[lost + 1].offset], "the loss");
+        equal(shown.moments, shown.offsets, "moments of a source without instructions");
+        truthy(new Set(shown.moments).size > 3, "several moments");
+        truthy((await page.locator("#about").innerText()).includes("undecodable or without program memory: 1;"), "damage");
+      });
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  },
+
+  "exported: what a file cannot answer is not offered": async (browser) => {
+    const itm = join(import.meta.dirname, "../../tests/captures/itm/capture");
+    for (const trace of [capture, itm]) {
+      await withFile(browser, ["report", trace, "-o", "FILE"], async (page) => {
+        equal(await page.getByText("List elements").count(), 0, "elements");
+        equal(await page.locator("#panel-right .switch").count(), 0, "the switch of elements");
+        await tab(page, "Query");
+        const examples = await page.locator("#panel-left .buttons .link").allTextContents();
+        equal(examples.length > 0, trace === capture, `examples: ${examples}`);
+        for (const example of examples) {
+          await page.locator("#query").fill(example);
+          await page.keyboard.press("Enter");
+          await settled(page);
+          truthy((await page.locator("#results .gridrow").count()) > 0, `results of ${example}`);
+        }
+        if (trace === itm) {
+          await tab(page, "Exceptions");
+          const text = await page.locator("#panel-left").innerText();
+          truthy(text.includes("ITM") && !text.includes("None was taken"), text);
+        }
+      });
+    }
+  },
+
+  "exported: the number of exceptions is that of the elements": async (browser) => {
+    const words = ["report", capture, "--limit", "5", "-o", "FILE"];
+    const decoded = lines(await command("decode", "--format", "json", capture));
+    const taken = decoded.filter((line) => line.kind === "exception" || line.type === "exception").length;
+    await withFile(browser, words, async (page) => {
+      const about = await page.locator("#about").innerText();
+      truthy(new RegExp(`exceptions\\s+${taken}\\b`).test(about), about);
+      truthy(about.includes("Threads and the exceptions by kind end after 5 calls"), about);
+    });
+  },
 
   "exported: the address of a moment leads to it": (browser) =>
     withFile(browser, EXPORT, async (page) => {

@@ -205,7 +205,7 @@ export function makeTrace(options = {}) {
     }
     if (gaps && round % 14 === 7) {
       for (const frame of stack) frame.flags |= 1;
-      event(KIND.gap, 0);
+      event(KIND.gap, offset());
       time += 900;
       n += 0;
     }

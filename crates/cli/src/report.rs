@@ -12,6 +12,7 @@ use crate::command_line;
 use crate::fail::Fail;
 use crate::input::{Input, Job};
 use crate::message::{line, lines, prints};
+use crate::options;
 use crate::output::Output;
 
 /// The most notes on a capture that are printed.
@@ -143,17 +144,36 @@ pub fn is_traced(input: &Input) -> bool {
 
 /// Prints that there is no trace.
 pub fn no_trace(input: &Input) {
-    let (what, help) = match input.capture().kind {
-        Kind::Perf => {
-            ("no AUX record has bytes in the file", "`tracewright info` lists what was recorded")
-        }
+    let help = match input.capture().kind {
+        Kind::Perf => "`tracewright info` lists what was recorded",
         // The summary of the buffers has more.
-        _ => ("the trace buffers have no bytes", ""),
+        _ => "",
     };
-    remarks(&[Remark {
-        what: format!("{}: there is no trace: {what}", input.path.display()),
-        help: help.into(),
-    }]);
+    let what = format!("{}: {}", input.path.display(), without_trace(input));
+    remarks(&[Remark { what, help: help.into() }]);
+}
+
+/// Why there is no trace.
+fn without_trace(input: &Input) -> String {
+    let what = match input.capture().kind {
+        Kind::Perf => "no AUX record has bytes in the file",
+        _ => "the trace buffers have no bytes",
+    };
+    format!("there is no trace: {what}")
+}
+
+/// The problems of the capture for a page: those that [`notes`] prints, and why there is no trace.
+pub fn page_notes(input: &Input) -> Vec<String> {
+    let mut all = problems(input, &|_| true);
+    if all.len() > MAX_NOTES {
+        let more = all.len() - MAX_NOTES;
+        all.truncate(MAX_NOTES);
+        all.push(format!("{more} more notes; `tracewright info --format json` lists them"));
+    }
+    if !input.has_trace() {
+        all.push(without_trace(input));
+    }
+    all.iter().map(|note| options::spelled(note)).collect()
 }
 
 /// Prints that there is trace, and nothing was executed in it.

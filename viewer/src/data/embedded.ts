@@ -186,12 +186,14 @@ export class Embedded implements Backend {
           ? row.element >= element
           : row.offset >= (offset ?? 0),
     );
-    const first = rows[0];
+    // Between the first row of all sources and the first one of this source there is nothing.
+    const first = every[0];
     const isBefore =
       first === undefined ||
+      rows.length === 0 ||
       (!begin &&
         (instruction !== undefined
-          ? instruction < (rows.find((row) => row.n !== undefined)?.n ?? Infinity)
+          ? instruction < (every.find((row) => row.n !== undefined)?.n ?? Infinity)
           : element !== undefined
             ? element < first.element
             : (offset ?? 0) < first.offset));

@@ -53,6 +53,7 @@ export interface Detail extends Frames {
   eventAt: Float64Array;
   eventInstruction: Float64Array;
   eventTime: Float64Array;
+  /** Of an exception its number, of a write its channel, of a gap the offset of the next element if it is known. */
   eventValue: Float64Array;
   eventElement: Float64Array;
   eventKind: Uint8Array;

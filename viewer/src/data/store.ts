@@ -37,7 +37,8 @@ export interface Part {
   /** Begin, end and events as fractional offsets, and as times. */
   begin: { u: Float64Array; t: Float64Array };
   end: { u: Float64Array; t: Float64Array };
-  events: { u: Float64Array; t: Float64Array };
+  /** `end`: where the trace goes on after a loss; `u` where that is unknown, and of other events. */
+  events: { u: Float64Array; t: Float64Array; end: Float64Array };
   /** The frames of each thread, in order of begin, and their depths. */
   threads: Map<number, { frames: Uint32Array; least: number; most: number }>;
 }
@@ -372,11 +373,12 @@ function partOf(
 ): Part {
   const relation = detail === null ? new Relation() : relationOf(detail);
   const exact = (at: Float64Array, instruction: Float64Array, time: Float64Array) => {
-    if (detail === null || relation.size < 2) return { u: at, t: time };
-    const u = new Float64Array(at.length);
-    const t = new Float64Array(at.length);
     const first = relation.i[0] as number;
     const end = relation.i[relation.size - 1] as number;
+    // Between no instructions there is nothing to place by.
+    if (detail === null || relation.size < 2 || first === end) return { u: at, t: time };
+    const u = new Float64Array(at.length);
+    const t = new Float64Array(at.length);
     for (let f = 0; f < at.length; f++) {
       const i = instruction[f] as number;
       const inside = i >= first && i <= end && (at[f] as number) >= from && (at[f] as number) < to;
@@ -385,7 +387,15 @@ function partOf(
     }
     return { u, t };
   };
-  const none = { u: new Float64Array(0), t: new Float64Array(0) };
+  const none = new Float64Array(0);
+  const eventsOf = (detail: Detail): Part["events"] => {
+    const { u, t } = exact(detail.eventAt, detail.eventInstruction, detail.eventTime);
+    const end = u.map((u, e) => {
+      const next = detail.eventKind[e] === KIND.gap ? (detail.eventValue[e] as number) : NaN;
+      return next > u ? next : u;
+    });
+    return { u, t, end };
+  };
   return {
     key,
     buffer,
@@ -398,8 +408,7 @@ function partOf(
     begin: exact(frames.begin, frames.beginInstruction, frames.beginTime),
     end: exact(frames.end, frames.endInstruction, frames.endTime),
     threads: byThread(frames),
-    events:
-      detail === null ? none : exact(detail.eventAt, detail.eventInstruction, detail.eventTime),
+    events: detail === null ? { u: none, t: none, end: none } : eventsOf(detail),
   };
 }
 

@@ -26,7 +26,7 @@ function eventValues(scene: Scene, source: SourceScene, part: SourceScene["parts
   return scene.kind === "time" ? part.events.t : part.events.u;
 }
 
-/** Lost trace, from where it was lost to where the trace goes on, over all rows of a source. */
+/** Lost trace, from where it was lost to where the trace goes on, if that is known, over all rows of a source. */
 export function drawGaps(context: Context, theme: Theme, scene: Scene, source: SourceScene, top: number, bottom: number): void {
   const { projection } = source;
   const right = scene.left + projection.width;
@@ -37,10 +37,10 @@ export function drawGaps(context: Context, theme: Theme, scene: Scene, source: S
     for (let e = 0; e < at.length; e++) {
       if (detail.eventKind[e] !== KIND.gap) continue;
       const u = part.events.u[e] as number;
-      const next = resumes(part, e);
+      const next = part.events.end[e] as number;
       const column = columnOf(scene.kind);
       const x0 = projection.x(at[e] as number);
-      const end = projection.x(source.correspondence.convert("u", column, next, true));
+      const end = next > u ? projection.x(source.correspondence.convert("u", column, next, true)) : x0;
       const x1 = Math.max(x0 + 5, end);
       if (x1 < scene.left || x0 > right) continue;
       const [from, to] = [Math.max(scene.left, x0), Math.min(right, x1)];
@@ -48,7 +48,7 @@ export function drawGaps(context: Context, theme: Theme, scene: Scene, source: S
       context.fillRect(from, top, to - from, bottom - top);
       context.fillStyle = theme.bad;
       context.fillRect(from, top, Math.min(2, to - from), bottom - top);
-      if (to - from < 40) continue;
+      if (next <= u || to - from < 40) continue;
       const length = gapLength(scene, source, u, next);
       context.font = `600 11px ${theme.sans}`;
       const text = fitted(context, `trace lost: ${length}`, to - from - 14);
@@ -61,28 +61,6 @@ export function drawGaps(context: Context, theme: Theme, scene: Scene, source: S
       context.fillText(text, from + 9, top + 11.5);
     }
   }
-}
-
-/** The offset at which the trace goes on after the gap that is event `e`. */
-function resumes(part: SourceScene["parts"][number], e: number): number {
-  const u = part.events.u[e] as number;
-  let next = part.to;
-  const { begin } = part.frames;
-  let low = 0;
-  let high = begin.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((begin[middle] as number) <= u) low = middle + 1;
-    else high = middle;
-  }
-  if (low < begin.length) next = Math.min(next, begin[low] as number);
-  for (let k = e + 1; k < part.events.u.length; k++) {
-    if ((part.events.u[k] as number) > u) {
-      next = Math.min(next, part.events.u[k] as number);
-      break;
-    }
-  }
-  return next;
 }
 
 function gapLength(scene: Scene, source: SourceScene, from: number, to: number): string {

@@ -1,8 +1,10 @@
 // The rows of instructions around the focus: a window of the whole listing that moves with it.
 
 import { batch, computed, effect, signal } from "@preact/signals";
-import { backend, buffer, codeSources, focus, mainSource, queue } from "./state";
+import { backend, buffer, capture, codeSources, focus, mainSource, queue } from "./state";
 import type { Focus } from "./state";
+import { ServerError } from "../data/backend";
+import { NOT_IN_FILE } from "../data/embedded";
 import { Cancelled } from "../data/queue";
 import type { Row } from "../data/types";
 
@@ -96,8 +98,8 @@ let lastAsked = "";
 /** The source whose rows are listed; without one all are. */
 let listed: number | undefined;
 
-/** Reads the rows around a moment. */
-function read(moment: Focus): void {
+/** Reads the rows around a moment. If a file does not have it, it is looked for in the sources `others`. */
+function read(moment: Focus, others: readonly number[] = []): void {
   const info = buffer.peek();
   if (info === null) return;
   const code = codeSources.peek().some((source) => source.number === moment.source);
@@ -112,7 +114,7 @@ function read(moment: Focus): void {
       : moment.element !== undefined
         ? { element: moment.element }
         : { offset: Math.floor(moment.offset) };
-  const asked = JSON.stringify([at, kind()]);
+  const asked = JSON.stringify([at, source, kind()]);
   lastAsked = asked;
   isReading.value = true;
   const only = withElements.peek() ? undefined : source;
@@ -152,7 +154,11 @@ function read(moment: Focus): void {
       });
     },
     (error: unknown) => {
-      if (error instanceof Cancelled) return;
+      if (error instanceof Cancelled || lastAsked !== asked) return;
+      const [next, ...rest] = others;
+      if (next !== undefined && error instanceof ServerError && error.code === NOT_IN_FILE) {
+        return read({ ...moment, source: next }, rest);
+      }
       isReading.value = false;
       failure.value = error instanceof Error ? error.message : String(error);
     },
@@ -278,10 +284,15 @@ export function followFocus(): void {
     void withElements.value;
     if (buffer.value === null) return;
     if (moment === null) {
-      // The begin of the trace, until something is in focus.
+      // The begin of the trace, or of the part that a file has, until something is in focus.
       if (rows.peek().length === 0) {
         kindOfRows = withElements.peek();
-        read({ source: mainSource.peek(), offset: 0, instruction: 0 });
+        const part = capture.peek()?.exported?.part;
+        const isPart = part !== undefined && part.buffer === buffer.peek()?.number;
+        const begin = isPart ? { offset: part.from } : { offset: 0, instruction: 0 };
+        const source = mainSource.peek();
+        const others = codeSources.peek().map((own) => own.number);
+        read({ source, ...begin }, others.filter((own) => own !== source));
       }
       return;
     }

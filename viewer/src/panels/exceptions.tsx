@@ -15,6 +15,21 @@ import type { Column } from "../ui/grid";
 import { usePages } from "../ui/paged";
 import { Empty, Problem, Working } from "../ui/parts";
 
+/** Where the exceptions are that this panel does not list. */
+function reason(): string {
+  const exported = state.capture.value?.exported;
+  if (exported?.report?.exceptions.some((row) => row.source !== undefined)) {
+    return "The ITM reported exceptions: About has them by kind.";
+  }
+  const itm = state.buffer.value?.sources.find((source) => source.protocol.startsWith("ITM"));
+  if (itm !== undefined) {
+    return `What ${visible(itm.name)} reports of exceptions is not listed here: \`tracewright itm --exceptions\` lists it.`;
+  }
+  return state.codeSources.value.length === 0
+    ? "No source of this trace has instructions, with which exceptions are reported."
+    : "None was taken in what could be decoded.";
+}
+
 const LIMIT = 300;
 const number = signal<number | null>(null);
 
@@ -36,11 +51,7 @@ export function Exceptions() {
   if (info === null) return null;
   if (total === 0) {
     return (
-      <Empty what="The trace has no exception.">
-        {state.codeSources.value.length === 0
-          ? "Exceptions are reported by sources of instructions, and by the DWT where its exception trace is enabled."
-          : "None was taken while the trace was made."}
-      </Empty>
+      <Empty what="The trace of instructions has no exception.">{reason()}</Empty>
     );
   }
   if (pages.error !== null) return <Problem text={pages.error} />;

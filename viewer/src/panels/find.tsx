@@ -108,10 +108,18 @@ function open(found: Found): void {
 
 const EXAMPLES = ["exception", "function main", "address 0x8000..0x8100", "write 0 ~error", "last write before exception", "gap"];
 
+/** What can be searched for: in a file only the exceptions. */
+function examples(): readonly string[] {
+  if (state.capture.value?.exported === undefined) return EXAMPLES;
+  const kinds = state.buffer.value?.exceptions ?? [];
+  return kinds.length === 0 ? [] : ["exception", ...kinds.slice(0, 3).map((own) => `exception ${own.number}`)];
+}
+
 export function Find() {
   const field = useRef<HTMLInputElement>(null);
   useLayoutEffect(() => field.current?.focus(), []);
   const rows = results.value;
+  const isFile = state.capture.value?.exported !== undefined;
   const columns: Column<Found>[] = [
     { id: "element", label: "element", width: "90px", numeric: true, cell: (row) => count(row.element) },
     { id: "instruction", label: "instruction", width: "100px", numeric: true, cell: (row) => count(row.instruction) },
@@ -140,7 +148,7 @@ export function Find() {
           type="search"
           id="query"
           aria-label="Query"
-          placeholder="exception 3 and context 7"
+          placeholder={isFile ? "exception" : "exception 3 and context 7"}
           spellcheck={false}
           autocomplete="off"
           value={query.value}
@@ -190,9 +198,9 @@ export function Find() {
       ) : (
         asked.value === null && (
           <div class="empty">
-            <strong>Search elements, instructions, exceptions and output.</strong>
+            <strong>{isFile ? "In this file only exceptions are found." : "Search elements, instructions, exceptions and output."}</strong>
             <p class="buttons">
-              {EXAMPLES.map((example) => (
+              {examples().map((example) => (
                 <button
                   key={example}
                   type="button"
@@ -206,7 +214,15 @@ export function Find() {
                 </button>
               ))}
             </p>
-            The query language is that of <span class="code">tracewright find</span>.
+            {isFile ? (
+              <>
+                <span class="code">tracewright find</span> and <span class="code">tracewright view</span> search the trace.
+              </>
+            ) : (
+              <>
+                The query language is that of <span class="code">tracewright find</span>.
+              </>
+            )}
           </div>
         )
       )}

@@ -12,6 +12,11 @@ import { Empty, Problem, Working } from "../ui/parts";
 
 const HEIGHT = 20;
 
+/** A file has neither single elements nor an index for queries. */
+function isFile(): boolean {
+  return state.capture.value?.exported !== undefined;
+}
+
 function classOf(row: Row, before: Row | undefined): string {
   if (row.type === "instruction") {
     const entered = before !== undefined && before.function !== row.function;
@@ -56,9 +61,13 @@ export function Instructions() {
   if (state.codeSources.value.length === 0 && !listing.withElements.value) {
     return (
       <Empty what="No instructions are traced here.">
-        <button type="button" class="button" onClick={() => (listing.withElements.value = true)}>
-          List elements
-        </button>
+        {isFile() ? (
+          "This file does not have the other elements: `tracewright view` lists them."
+        ) : (
+          <button type="button" class="button" onClick={() => (listing.withElements.value = true)}>
+            List elements
+          </button>
+        )}
       </Empty>
     );
   }
@@ -198,6 +207,7 @@ export function sameAddress(direction: "next" | "previous"): void {
 
 function Head() {
   const row = listing.hereCode.value;
+  if (isFile()) return null;
   return (
     <div class="panelhead">
       <span class="buttons">

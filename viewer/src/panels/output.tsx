@@ -85,7 +85,12 @@ export function Output() {
         )}
       </div>
       {pages.rows.length === 0 ? (
-        <Empty what="No line of text.">The writes are values, not text: they are in Instructions with elements.</Empty>
+        <Empty what="No line of text.">
+          The writes are values, not text:{" "}
+          {state.capture.value?.exported === undefined
+            ? "they are in Instructions with elements."
+            : "this file does not have them, and `tracewright decode` lists them."}
+        </Empty>
       ) : (
         <Grid
           id="output"

@@ -180,6 +180,9 @@ pub fn write(
         let naming = Naming { threads: &threads, exception: &exception, group: &group };
         let mut page = Report::new(&code, &paths, &timeline, &counts, &naming);
         page.facts.push(("bytes of trace".to_owned(), job.buffer.size().unwrap_or(0).to_string()));
+        if how.selected.is_none() {
+            page.set_exceptions(tally.sources.iter().map(|own| own.exceptions).sum());
+        }
         let decoded = job.decoded(&tally);
         page.statistics.extend(decoded.summary().lines().map(|line| line.trim().to_owned()));
         if decoded.needs_explanation() && !decoded.has_problems() {
@@ -238,12 +241,14 @@ fn exported(
     input: &Input,
     how: &ReportOptions<'_>,
     sources: &[Source],
-    report: &Report,
+    found: &Report,
 ) -> Result<String, Fail> {
     let own = how.selected.and_then(|selected| selected.index.as_ref());
+    let mut found = found.clone();
+    found.notes.splice(..0, report::page_notes(input));
     let exported = Exported {
         about: About::new(input.capture(), sources, how.title, how.options),
-        report: Some(report.json()),
+        report: Some(found.json()),
         window: how.selected.map(|selected| &selected.window),
         index: own.or(how.index.as_ref()).filter(|index| index.has_view() && !how.committed),
         with_calls: !how.committed,
@@ -294,6 +299,10 @@ fn write_joined(
     let group = |function| group(function, &code, &lines);
     let naming = Naming { threads: &threads, exception: &exception, group: &group };
     let mut page = Report::new(&code, &paths, &timeline, &counts, &naming);
+    if how.selected.is_none() {
+        let own = tallies.iter().flat_map(|(_, tally)| &tally.sources);
+        page.set_exceptions(own.map(|own| own.exceptions).sum());
+    }
     let bytes = input.buffers.iter().filter_map(|&buffer| input.capture().buffers[buffer].size());
     page.facts.push(("bytes of trace".to_owned(), bytes.sum::<u64>().to_string()));
     page.facts.push(("AUX records".to_owned(), input.buffers.len().to_string()));

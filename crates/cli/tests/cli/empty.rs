@@ -10,7 +10,7 @@ use tracewright::capture::perf::{Body, Layout, PerfData};
 use tracewright_testing::shared;
 
 /// The file of simpleperf without the first `dropped` bytes of its trace, as `name`.
-fn recorded(folder: &Folder, name: &str, dropped: u64) -> Option<PathBuf> {
+pub fn recorded(folder: &Folder, name: &str, dropped: u64) -> Option<PathBuf> {
     let path = shared("captures/simpleperf-etm/perf_etm.data")?;
     let mut data = PerfData::read(&Bytes::from(fs::read(path).unwrap())).unwrap();
     for record in &mut data.records {
@@ -30,7 +30,7 @@ fn recorded(folder: &Folder, name: &str, dropped: u64) -> Option<PathBuf> {
 }
 
 /// The bytes of its trace.
-const TRACE: u64 = 384;
+pub const TRACE: u64 = 384;
 
 /// The demo with no byte in its buffer.
 fn without_bytes(test: &str) -> Folder {
@@ -71,6 +71,9 @@ fn a_capture_without_trace_has_an_explained_result() {
             assert!(matches!(output.code, Some(1 | 2)), "{about}");
             let reasons = ["there is no trace", "nothing can be decoded"];
             assert!(reasons.iter().any(|reason| output.err.contains(reason)), "{about}");
+            if verb == "report" && output.err.contains("there is no trace") {
+                assert!(output.out.contains("there is no trace"), "{about}");
+            }
         }
         let path = capture.display().to_string();
         let found =
@@ -128,6 +131,8 @@ fn strict_fails_where_trace_is_missing_in_the_file() {
         let output = tracewright(&args(verb, &[&part]));
         let want = "AUX records announce 160 bytes of trace that are not in the file";
         assert!(output.err.contains(want), "{verb}: {}", output.err);
+        // The page has it as well.
+        assert_eq!(output.out.contains(want), verb == "report", "{verb}");
     }
 }
 

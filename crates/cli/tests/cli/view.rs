@@ -4,9 +4,11 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
 
 use crate::common::{Folder, command, tracewright};
+use crate::empty::{TRACE, recorded};
 
 /// The answer to a request for an address of the server.
 fn get(address: &str, path: &str) -> String {
@@ -129,6 +131,75 @@ fn a_trace_that_is_recorded_grows() {
     assert_eq!(body(&grown), body(&get(&address, "api/capture")));
     assert_eq!(body(&functions), body(&get(&address, "api/profile")));
     assert_eq!(of_buffer(&grown, "bytes"), bytes.len() as u64);
+    server.kill().unwrap();
+    server.wait().unwrap();
+}
+
+/// The server of a capture that is followed for two seconds after it grew last.
+fn followed(capture: &Path) -> (Child, String) {
+    let path = capture.to_str().unwrap();
+    let options = ["view", path, "--no-browser", "--follow", "2", "--idle", "60"];
+    let mut server = command(&options);
+    let server = server.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut server = server.spawn().unwrap();
+    let mut address = String::new();
+    BufReader::new(server.stdout.take().unwrap()).read_line(&mut address).unwrap();
+    (server, address.trim_end().to_owned())
+}
+
+/// The answer to `api/capture` as soon as it is complete.
+fn complete(address: &str) -> String {
+    let begin = Instant::now();
+    loop {
+        let capture = get(address, "api/capture");
+        if capture.contains("\"growing\":false") {
+            return capture;
+        }
+        assert!(begin.elapsed() < Duration::from_secs(60), "{capture}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// A trace that cannot be read any more is complete, which is noted; what was read is shown.
+#[test]
+fn a_trace_that_is_deleted_does_not_grow() {
+    let folder = Folder::with_demo("view-deleted");
+    let capture = folder.demo();
+    let file = capture.join("ETB.bin");
+    let own = fs::read(&file).unwrap();
+    for is_replaced in [false, true] {
+        let (mut server, address) = followed(&capture);
+        let elements = of_buffer(&get(&address, "api/capture"), "elements");
+        fs::remove_file(&file).unwrap();
+        if is_replaced {
+            fs::create_dir(&file).unwrap();
+        }
+        let found = complete(&address);
+        assert!(found.contains("not followed any more"), "{found}");
+        assert_eq!(of_buffer(&found, "elements"), elements);
+        server.kill().unwrap();
+        let mut err = String::new();
+        server.stderr.take().unwrap().read_to_string(&mut err).unwrap();
+        server.wait().unwrap();
+        assert!(err.contains("not followed any more"), "{err}");
+        if is_replaced {
+            fs::remove_dir(&file).unwrap();
+        }
+        fs::write(&file, &own).unwrap();
+    }
+}
+
+/// A recording whose first version has no trace grows by its first buffers.
+#[test]
+fn a_recording_begins_without_trace() {
+    let folder = Folder::new("view-perf");
+    let Some(capture) = recorded(&folder, "perf.data", TRACE) else { return };
+    let all = recorded(&folder, "all.data", 0).unwrap();
+    let (mut server, address) = followed(&capture);
+    assert!(get(&address, "api/capture").contains("\"growing\":true"));
+    fs::write(&capture, fs::read(all).unwrap()).unwrap();
+    let found = complete(&address);
+    assert!(of_buffer(&found, "elements") > 0, "{found}");
     server.kill().unwrap();
     server.wait().unwrap();
 }

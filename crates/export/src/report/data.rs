@@ -231,6 +231,18 @@ impl Report {
         report
     }
 
+    /// States the number of exceptions that the trace reports. Not each of them begins a frame.
+    pub fn set_exceptions(&mut self, reported: u64) {
+        let known = self.facts.iter_mut().find(|(what, _)| what == "exceptions");
+        match known {
+            Some((_, value)) => *value = reported.to_string(),
+            None if reported > 0 => {
+                self.facts.push(("exceptions".to_owned(), reported.to_string()));
+            }
+            None => {}
+        }
+    }
+
     fn add_functions(&mut self, code: &Code, paths: &Paths) {
         let all = together(&by_thread(paths));
         let mut rows: Vec<FunctionRow> = all
@@ -385,13 +397,13 @@ impl Report {
             }
             let left: usize = rows.iter().map(|row| row.slices.len()).sum();
             self.information.push(format!(
-                "{} calls of at most {least} units of time are not in the timeline.",
+                "{} calls of at most {least} units of time are not in Threads.",
                 count - left
             ));
         }
         if timeline.left_out > 0 {
             self.information.push(format!(
-                "The timeline and the exceptions end after {count} calls; {} follow.",
+                "Threads and the exceptions by kind end after {count} calls; {} follow.",
                 timeline.left_out
             ));
         }

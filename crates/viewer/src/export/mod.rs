@@ -117,12 +117,43 @@ pub fn export(served: &Served<'_>, how: &Exporting) -> Result<(String, Vec<Strin
         let share = export.packed.left() / (all - k).clamp(1, 8);
         export.buffer(n, part.map(|(_, part)| part.clone()), share)?;
     }
-    export.lacks.push("queries, and what else is found by decoding the trace again".to_owned());
-    let about = export.about(how);
+    // A trace without a buffer that can be shown is not served.
+    if !served.is_empty() {
+        export.lacks.push("queries, and what else is found by decoding the trace again".to_owned());
+    }
+    let mut how = how.clone();
+    if how.report.is_none() {
+        how.about.push(("damage".to_owned(), damage(served)?));
+    }
+    let about = export.about(&how);
     // Its room was set aside.
     export.packed.add_always("about", about.as_bytes());
     Ok((page::one_file(&how.title, &export.packed.json(), report.as_deref()), export.lacks))
 }
+
+/// Where trace is lost or cannot be decoded: the number of places that the index has.
+fn damage(served: &Served<'_>) -> Result<String, ExportError> {
+    let mut places = 0u64;
+    for buffer in &served.buffers {
+        let level = buffer.view.shape().levels.saturating_sub(1);
+        for source in 0..buffer.sources.len() {
+            let tiles = buffer.view.tiles(source, level, 0..u64::MAX);
+            let tiles = tiles.map_err(|error| ExportError(error.to_string()))?;
+            places += tiles.iter().map(|tile| tile.counts[GAPS]).sum::<u64>();
+        }
+    }
+    let places = match places {
+        0 => "no place where trace is lost, undecodable or without program memory".to_owned(),
+        n => format!("places where trace is lost, undecodable or without program memory: {n}"),
+    };
+    Ok(format!(
+        "{places}; `tracewright report` has the numbers of undecodable bytes and of \
+                inconsistencies"
+    ))
+}
+
+/// The number of the gaps in the counts of a tile.
+const GAPS: usize = 1;
 
 /// The characters that are set aside for what the file is about.
 const ABOUT: usize = 64 << 10;

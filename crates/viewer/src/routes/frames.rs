@@ -66,15 +66,31 @@ pub(super) fn detail(worker: &mut Worker<'_>, request: &Request) -> Answered {
         return Err(Problem::too_large(DETAIL));
     }
     let (mut events, mut left_out) = (Vec::new(), 0usize);
+    // The loss after which the next element is expected.
+    let mut lost = None;
     let mut each = |passed: &Passed| {
         if passed.source != source {
             return;
         }
-        let Some((kind, value)) = event(&passed.element) else { return };
-        match events.len() < MOST_EVENTS {
-            true => events.push((*passed, kind, value)),
-            false => left_out += 1,
+        if let Some(at) = lost.take() {
+            let loss: Option<&mut (Passed, Kind, f64)> = events.get_mut(at);
+            loss.into_iter().for_each(|(_, _, end)| *end = exact(passed.at));
         }
+        let Some((kind, value)) = event(&passed.element) else { return };
+        if events.len() >= MOST_EVENTS {
+            left_out += 1;
+            return;
+        }
+        let value = match (kind, passed.element) {
+            // Instructions without program memory are no lost trace: they have no end.
+            (Kind::Gap, Element::NoCode { .. }) => f64::NAN,
+            (Kind::Gap, _) => {
+                lost = Some(events.len());
+                f64::NAN
+            }
+            _ => exact(value),
+        };
+        events.push((*passed, kind, value));
     };
     let player = worker.player(n)?;
     let found = player.detail(offsets.clone(), MOST_DETAIL, &mut each)?;
@@ -112,7 +128,7 @@ pub(super) fn detail(worker: &mut Worker<'_>, request: &Request) -> Answered {
         .f64(events.iter().map(|(own, ..)| exact(own.at)))
         .f64(events.iter().map(|(own, ..)| exact(own.instructions.1)))
         .f64(events.iter().map(|(own, ..)| time(own.time, base)))
-        .f64(events.iter().map(|(.., value)| exact(*value)))
+        .f64(events.iter().map(|(.., value)| *value))
         .f64(events.iter().map(|(own, ..)| exact(own.number)))
         .u8(events.iter().map(|(_, kind, _)| *kind as u8));
     Ok(fixed(worker, request, arrays))

@@ -1,5 +1,6 @@
 //! The server of `tracewright view`.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
@@ -34,10 +35,12 @@ struct Version {
     index: Index,
     /// More may follow.
     growing: bool,
-    /// The bytes of the files before they were opened.
-    len: u64,
+    /// The bytes of the files before they were opened; `None` where they are to be opened again.
+    len: Option<u64>,
     /// How long the index took.
     took: Duration,
+    /// Why it is not followed any more, if it cannot be read.
+    ended: Option<String>,
 }
 
 /// Serves the trace, and what follows in it, until the command is interrupted.
@@ -68,7 +71,7 @@ pub(super) fn serve(input: Input, args: &ViewArgs) -> Result<bool, Fail> {
     };
     let (growing, took) = (follow.is_some(), begin.elapsed());
     // It may have grown since it was opened: it is opened once more.
-    let mut version = Version { input, index, growing, len: 0, took };
+    let mut version = Version { input, index, growing, len: None, took, ended: None };
     let fragment = fragment(&version, files(), args)?;
     let idle = args.idle.map(Duration::from_secs);
     let limits =
@@ -101,7 +104,10 @@ pub(super) fn serve(input: Input, args: &ViewArgs) -> Result<bool, Fail> {
             }
             match next {
                 Some(Next::More(more)) => version = *more,
-                Some(Next::Complete) => version.growing = false,
+                Some(Next::Complete(ended)) => {
+                    ended.iter().for_each(|note| message::line(&format!("note: {note}")));
+                    (version.growing, version.ended) = (false, ended);
+                }
                 None => return,
             }
         }
@@ -123,9 +129,10 @@ fn served<'a>(version: &'a Version, files: Files<'a>) -> Result<Served<'a>, Fail
     let served = Served::new(&input.trace, index, files);
     let mut served = served.map_err(|error| Fail::input(&input.path, &error.to_string()))?;
     served.notes = lacks(input);
+    served.notes.extend(version.ended.clone());
     served.growing = version.growing;
     // The first part of a trace that is recorded may be empty.
-    match served.is_empty() && !version.growing {
+    match served.is_empty() && !version.growing && version.ended.is_none() {
         true => Err(Fail::input(&input.path, "no buffer has a source that can be decoded")),
         false => Ok(served),
     }
@@ -148,7 +155,8 @@ fn fragment(version: &Version, files: Files<'_>, args: &ViewArgs) -> Result<Stri
 /// What follows a version of a trace that is being recorded.
 enum Next {
     More(Box<Version>),
-    Complete,
+    /// It does not grow any more, and a note if what it has become cannot be read.
+    Complete(Option<String>),
 }
 
 /// Waits until the trace has grown, or has not for `follow`. `None` where the server has ended.
@@ -162,14 +170,14 @@ fn grown(
     if answering.wait(version.took * PAUSES) {
         return None;
     }
-    let begin = Instant::now();
+    let (mut last, mut since) = (length(&version.input), Instant::now());
     loop {
         let len = length(&version.input);
-        if len == version.len {
-            if begin.elapsed() >= follow {
-                return Some(Next::Complete);
-            }
-        } else {
+        if len != last {
+            (last, since) = (len, Instant::now());
+        }
+        let mut ended = None;
+        if Some(len) != version.len {
             let begin = Instant::now();
             // A file that is being written may not be complete: it is read again.
             let made = super::open(args).and_then(|input| {
@@ -177,11 +185,23 @@ fn grown(
                     exported::make(&input, &index::plans(&input), args.threads.jobs().count)?;
                 Ok((input, index))
             });
-            if let Ok((input, index)) = made {
-                let took = begin.elapsed();
-                let more = Version { input, index, growing: true, len, took };
-                return Some(Next::More(Box::new(more)));
+            match made {
+                Ok((input, index)) => {
+                    let took = begin.elapsed();
+                    let more =
+                        Version { input, index, growing: true, len: Some(len), took, ended: None };
+                    return Some(Next::More(Box::new(more)));
+                }
+                Err(error) => {
+                    ended = Some(format!(
+                        "the trace is not followed any more, and what was read of it before is \
+                         shown: {error}"
+                    ));
+                }
             }
+        }
+        if since.elapsed() >= follow {
+            return Some(Next::Complete(ended));
         }
         if answering.wait(POLL) {
             return None;
@@ -189,11 +209,13 @@ fn grown(
     }
 }
 
-/// The bytes of the files of the trace as they are now.
+/// The bytes of the files of the trace as they are now. A recording has further buffers later.
 fn length(input: &Input) -> u64 {
     let buffers = input.buffers.iter().map(|&buffer| &input.capture().buffers[buffer]);
-    let files = buffers.flat_map(|buffer| &buffer.files);
-    files.filter_map(|file| fs::metadata(&file.path).ok()).map(|file| file.len()).sum()
+    let files = buffers.flat_map(|buffer| &buffer.files).map(|file| file.path.as_path());
+    let files: BTreeSet<&Path> = files.chain([input.capture().path.as_path()]).collect();
+    let files = files.into_iter().filter_map(|path| fs::metadata(path).ok());
+    files.filter(fs::Metadata::is_file).map(|file| file.len()).sum()
 }
 
 /// Makes an index with a view: in memory for a small trace, else beside the capture.
