@@ -9,8 +9,8 @@
 //! | text | the exit code, the text, or the number of lines |
 //!
 //! `out` and `err` are the streams, `any` is both, `file` is what was written to `{out}`; of a page
-//! that shows a trace, the data in it. Runs of blanks count as one. Each command has 60 seconds and,
-//! on Unix, 10 seconds of a processor and 1 GiB of address space.
+//! that shows a trace, the data in it. Runs of blanks count as one. Each command has 60 seconds,
+//! and on Unix 10 seconds of a processor and 1 GiB of address space.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
