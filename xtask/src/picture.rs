@@ -97,7 +97,7 @@ fn make_report(root: &Path) -> Result<(), String> {
     let page = env::temp_dir().join(format!("tracewright-report-{}.html", std::process::id()));
     let written = done(tracewright(root).args(["demo", "--report"]).arg(&page), "tracewright demo");
     let address = format!("file://{}", page.display());
-    let result = written.and_then(|()| photograph(root, REPORT, "1000,1500", &address));
+    let result = written.and_then(|()| photograph(root, REPORT, "1000,860", &address));
     // The page is not needed any more, whether there is a picture or not.
     let _ = fs::remove_file(&page);
     result
