@@ -154,7 +154,7 @@ pub fn no_trace(input: &Input) {
 }
 
 /// Why there is no trace.
-fn without_trace(input: &Input) -> String {
+pub fn without_trace(input: &Input) -> String {
     let what = match input.capture().kind {
         Kind::Perf => "no AUX record has bytes in the file",
         _ => "the trace buffers have no bytes",
@@ -162,16 +162,13 @@ fn without_trace(input: &Input) -> String {
     format!("there is no trace: {what}")
 }
 
-/// The problems of the capture for a page: those that [`notes`] prints, and why there is no trace.
+/// The problems of the capture for a page: those that [`notes`] prints.
 pub fn page_notes(input: &Input) -> Vec<String> {
     let mut all = problems(input, &|_| true);
     if all.len() > MAX_NOTES {
         let more = all.len() - MAX_NOTES;
         all.truncate(MAX_NOTES);
         all.push(format!("{more} more notes; `tracewright info --format json` lists them"));
-    }
-    if !input.has_trace() {
-        all.push(without_trace(input));
     }
     all.iter().map(|note| options::spelled(note)).collect()
 }

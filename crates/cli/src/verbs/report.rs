@@ -246,6 +246,9 @@ fn exported(
     let own = how.selected.and_then(|selected| selected.index.as_ref());
     let mut found = found.clone();
     found.notes.splice(..0, report::page_notes(input));
+    if !input.has_trace() {
+        found.information.insert(0, report::without_trace(input));
+    }
     let exported = Exported {
         about: About::new(input.capture(), sources, how.title, how.options),
         report: Some(found.json()),
