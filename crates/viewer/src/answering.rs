@@ -30,7 +30,7 @@ pub(crate) enum Reply {
     Events(mpsc::Sender<Bytes>),
 }
 
-/// The requests of a [`Server`].
+/// The requests of a server.
 #[derive(Debug)]
 pub struct Answering {
     jobs: Mutex<Receiver<Job>>,
