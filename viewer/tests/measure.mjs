@@ -1,4 +1,4 @@
-// Times and memory of the viewer over a large trace, for `benches/record/view.md`:
+// Times and memory of the viewer over a large trace:
 // `TRACEWRIGHT_BIN=… node tests/measure.mjs CAPTURE [OPTIONS OF VIEW]`. It prints a table.
 // TRACEWRIGHT_TIMES is the number of requests of each kind, TRACEWRIGHT_ROUNDS that of starts.
 

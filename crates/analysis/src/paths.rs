@@ -443,11 +443,11 @@ impl Visitor for Paths {
         root
     }
 
-    #[inline]
     fn entered(&mut self, thread: usize, function: FunctionId) {
         self.entered.push((thread, function));
     }
 
+    #[inline]
     fn begin(&mut self, _: &Position, parent: PathId, begin: &Begin) -> PathId {
         let number = self.child(parent, begin.function);
         if begin.entry.is_call()

@@ -54,7 +54,8 @@ pub(super) fn serve(input: Input, args: &ViewArgs) -> Result<bool, Fail> {
             None => make(&input, args)?,
         },
     };
-    let is_traced = report::is_traced(&input);
+    // A recording may begin without trace.
+    let is_traced = follow.is_some() || report::is_traced(&input);
     let notes = notes_path(&input);
     let save = |bytes: &[u8]| {
         let mut file = Replacement::new(&notes)?;
@@ -119,7 +120,7 @@ pub(super) fn serve(input: Input, args: &ViewArgs) -> Result<bool, Fail> {
     done.map_err(ended)?;
     match failed {
         Some(error) => Err(error),
-        None => Ok(is_traced),
+        None => Ok(is_traced && (follow.is_none() || report::is_traced(&version.input))),
     }
 }
 
