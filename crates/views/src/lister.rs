@@ -141,6 +141,9 @@ impl<F: Form, W: io::Write> Lister<F, W> {
     #[inline]
     fn range_line(&mut self, n: usize, at: u64, range: Range) {
         let Some(source) = self.sources.get(n) else { return };
+        if self.limit.omits(n, at) && !source.watches_addresses() {
+            return;
+        }
         let place = LineOrigin { n, source, at };
         match self.limit.admit(n, at) {
             Admission::Listed => {
@@ -345,6 +348,7 @@ impl<F: Form, W: io::Write> Listener for Lister<F, W> {
             let watches = self.sources.get(n).is_some_and(Source::watches_addresses);
             for &step in batch.steps() {
                 let at = batch.at(step);
+                // The range is not made.
                 if self.limit.omits(n, at) && !watches {
                     continue;
                 }

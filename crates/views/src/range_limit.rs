@@ -48,7 +48,7 @@ pub struct Spent {
 const EACH: u64 = 1 << 16;
 
 /// What is available at once, as a multiple of [`MAX_EXPANSION`].
-const DEPTH: u64 = 1 << 3;
+const DEPTH: u64 = 1 << 1;
 
 impl RangeLimit {
     /// The limit of a listing of `sources` sources, where a byte stands for at most
@@ -111,11 +111,11 @@ mod tests {
     use super::Admission::{First, Listed, Omitted};
     use super::*;
 
-    /// Eight ranges for each instruction that a byte may stand for, and 16 for each byte.
+    /// Two ranges for each instruction that a byte may stand for, and 16 for each byte.
     #[test]
     fn ranges_are_limited() {
         let mut limit = RangeLimit::new(1, 0);
-        let most = u64::from(MAX_EXPANSION) * 8;
+        let most = u64::from(MAX_EXPANSION) * 2;
         assert!((0..most).all(|_| limit.admit(0, 7) == Listed));
         assert!(!limit.omits(0, 7));
         assert_eq!([limit.admit(0, 7), limit.admit(0, 7)], [First, Omitted]);

@@ -38,6 +38,24 @@ const TRACES: &[Trace] = &[
         again: &[0x0c, 0x98, 0xac, 0x84, 0x07, 0x24, 0x15, 0x00, 0x83],
     },
     Trace {
+        name: "N-Trace: 16,911 repetitions of a history of 31 branches, and an address",
+        head: "protocol NTRACE\nconfig aligned=1 xlen=64\ncode 0x1000 RV64: c101*524272\n\
+               code 0x100fe0 RV64: 8200006f\nbytes 24 15 00 83\n",
+        again: &[0x6c, 0x08, 0, 0, 0, 0, 0x81, 0x3c, 0x20, 0x13, 0x24, 0x15, 0x00, 0x83],
+    },
+    Trace {
+        name: "N-Trace: 500,000 repetitions of a direct branch, and an address",
+        head: "protocol NTRACE\nconfig aligned=1 xlen=64\ncode 0x1000 RV64: c109*524272\n\
+               code 0x100fe0 RV64: 8200006f\nbytes 24 15 00 83\n",
+        again: &[0x0c, 0x07, 0x78, 0x80, 0x10, 0xe8, 0x07, 0x24, 0x15, 0x00, 0x83],
+    },
+    Trace {
+        name: "N-Trace: 500,000 branches as predicted, and an address",
+        head: "protocol NTRACE\nconfig aligned=1 profile=3 xlen=64\ncode 0x1000 RV64: c101*524272\n\
+               code 0x100fe0 RV64: 8200006f\nbytes e8 c5 81 01 19 01 40 0b 24 15 00 83\n",
+        again: &[0xe0, 0x80, 0x10, 0xe8, 0x07, 0x24, 0x15, 0x00, 0x83],
+    },
+    Trace {
         name: "E-Trace: 60,000 branches as predicted, of 4,001 blocks, and an address",
         head: "protocol ETRACE\nconfig profile=1 nocontext=1 iaddress_width=32 bpred_size=4 f0s_width=1\n\
                config branch_prediction=1\ncode 0x1000 RV32: 00051063*4000\n\

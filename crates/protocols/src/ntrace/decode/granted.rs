@@ -25,6 +25,13 @@ const UNCOUNTED: u64 = 1 << 4;
 /// What a range of a listed turn counts in addition to its instructions.
 pub(super) const RANGE: u64 = 1 << 6;
 
+/// What an instruction of a turn that is followed counts, after the first turn.
+pub(super) const FOLLOWED: u64 = 1 << 7;
+
+/// What the block of a branch that goes as predicted counts in addition, where each instruction
+/// counts `1 << COUNTED`.
+pub(super) const PREDICTED: u64 = (RANGE >> COUNTED) - 1;
+
 /// The TCODE of ResourceFull. Its path is followed up to the last outcome; those of all other
 /// messages have a number of half-words.
 pub(super) const RESOURCE_FULL: u8 = 27;

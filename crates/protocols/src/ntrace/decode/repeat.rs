@@ -1,9 +1,9 @@
 //! Repeated histories and branch messages: one message may stand for millions of turns of a loop.
 //! One turn is followed, and the others are emitted as a number of equal turns.
 
-use tracewright_base::{BlockCache, Inconsistency, Sink};
+use tracewright_base::{BlockCache, Element, Inconsistency, Sink};
 
-use super::granted::RANGE;
+use super::granted::{FOLLOWED, RANGE};
 use super::outcomes::Outcomes;
 use super::walk::{End, Walk};
 use super::{Branch, Decoder, Position};
@@ -74,9 +74,14 @@ impl Decoder {
             self.turn(at, turn, config, code, sink);
             return;
         }
+        let reserve = code.work_reserve().left(at);
         for done in 1..=times {
             let (before, mark, ahead) = (self.position, self.returns.mark(), self.ahead);
             let left = self.allowance;
+            if self.listed > reserve {
+                self.give_up(at, Element::Inconsistency(Inconsistency::ExpansionLimit), sink);
+                break;
+            }
             let mut recorder = Recorder::new(sink);
             if !self.turn(at, turn, config, code, &mut recorder) {
                 break;
@@ -92,6 +97,12 @@ impl Decoder {
                 self.ahead = self.ahead.saturating_add((self.ahead - ahead).saturating_mul(rest));
                 recorder.repeat(at, listed, rest);
                 break;
+            }
+            if done > 1 {
+                // Few bytes stand for any number of turns through straight code.
+                let spent = left - self.allowance;
+                self.turns += spent;
+                self.listed += spent * FOLLOWED;
             }
         }
         self.returns.forget_mark();

@@ -4,6 +4,7 @@ use tracewright_base::{
     Block, BlockCache, Element, End as BlockEnd, Inconsistency, Instruction, Kind, Pc, Role, Sink,
 };
 
+use super::granted::PREDICTED;
 use super::outcomes::Outcomes;
 use super::{Decoder, Position};
 use crate::ntrace::config::{Config, Mode};
@@ -186,7 +187,10 @@ impl Decoder {
         let size = u64::from(block.bytes / 2);
         let whole = block.end == BlockEnd::Waypoint;
         let jump = whole && last.is_unconditional() && !walk.is_counted();
-        let cost = u64::from(block.instructions) + if jump { JUMP } else { 0 };
+        let predicted = whole && config.branch_prediction;
+        let cost = u64::from(block.instructions)
+            + if jump { JUMP } else { 0 }
+            + if predicted { PREDICTED } else { 0 };
         let Some(allowance) = self.allowance.checked_sub(cost) else {
             self.give_up(at, Element::Inconsistency(Inconsistency::ExpansionLimit), sink);
             return false;
@@ -375,7 +379,7 @@ impl Decoder {
 
     /// The position is not known before the next address: nothing contradicts the messages.
     #[cold]
-    fn give_up<S: Sink>(&mut self, at: u64, element: Element, sink: &mut S) {
+    pub(super) fn give_up<S: Sink>(&mut self, at: u64, element: Element, sink: &mut S) {
         sink.element(at, element);
         self.position = Position::Unknown;
         self.last = Last::default();
