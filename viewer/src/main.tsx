@@ -1,9 +1,10 @@
 // Starts the page.
 
+import { effect } from "@preact/signals";
 import { render } from "preact";
 import { App } from "./app";
 import { observeKeys } from "./keys";
-import { forget } from "./data/store";
+import { forget, loaded, waiting } from "./data/store";
 import { follow, fragment, remember } from "./model/link";
 import { followFocus } from "./model/listing";
 import { readNotes } from "./model/notes";
@@ -45,6 +46,21 @@ function followGrowth(): void {
   }, POLL_MS);
 }
 
+/** Waits until the timeline has something to draw, or asks for nothing: panels ask after it. */
+function firstPicture(): Promise<void> {
+  return new Promise((resolve) => {
+    const look = () => {
+      const stop = effect(() => {
+        if (loaded.value === 0 && waiting.value > 0) return;
+        resolve();
+        queueMicrotask(() => stop());
+      });
+    };
+    // The timeline asks when it has been laid out.
+    requestAnimationFrame(() => requestAnimationFrame(look));
+  });
+}
+
 async function start(root: HTMLElement): Promise<void> {
   await state.open();
   void hideToken().catch(() => {});
@@ -52,6 +68,7 @@ async function start(root: HTMLElement): Promise<void> {
   root.replaceChildren();
   render(<App />, root);
   remember();
+  await firstPicture();
   followFocus();
   followOutput();
   followValues();

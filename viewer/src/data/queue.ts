@@ -1,4 +1,5 @@
-// Requests to the server: at most three are under way, those that are no longer wanted are aborted.
+// Requests to the server: at most six are under way, as many as a browser has connections. Those that are no longer
+// wanted are aborted.
 
 /** Reported by a request that was replaced or is no longer wanted. */
 export class Cancelled extends Error {
@@ -21,7 +22,7 @@ export class Queue {
   private waiting: Job[] = [];
   private running = new Map<string, Job>();
 
-  constructor(private readonly limit = 3) {}
+  constructor(private readonly limit = 6) {}
 
   /** Requests under way and waiting. */
   get length(): number {

@@ -13,9 +13,9 @@ import type { BufferInfo, SourceInfo } from "./types";
 
 /** Tiles in one request. */
 const BLOCK = 512;
-/** Up to this length of a view all calls in it are loaded. */
-const DETAIL_VIEW = 2 ** 21;
-const DETAIL_PART = 2 ** 20;
+/** Up to this length of a view all calls in it are loaded: in longer ones most take less than a pixel. */
+const DETAIL_VIEW = 2 ** 19;
+const DETAIL_PART = 2 ** 18;
 const LEAST_PART = 2 ** 12;
 /** A trace of this length is one part. */
 const SMALL = 2 ** 16;
@@ -141,11 +141,11 @@ export function partsFor(info: BufferInfo, source: number, range: Range): { part
   let exact = wanted.detail;
   for (const { from, to } of wanted.ranges) {
     const key = partKey(info, source, wanted.detail, from, to);
-    const part = recent(parts, key);
-    if (part !== undefined) found.push(part);
-    else exact = false;
+    const part = recent(parts, key) ?? (wanted.detail ? detailOver(info, source, from, to) : undefined);
+    if (part === undefined) exact = false;
+    else if (!found.includes(part)) found.push(part);
   }
-  if (found.length === wanted.ranges.length) return { parts: found, exact };
+  if (exact || !wanted.detail && found.length === wanted.ranges.length) return { parts: found, exact };
   // The old picture, until the new one is there: what overlaps the view most, in the finest parts.
   const others = [...parts.values()].filter(
     (part) =>
@@ -167,6 +167,15 @@ export function partsFor(info: BufferInfo, source: number, range: Range): { part
 
 function partKey(info: BufferInfo, source: number, detail: boolean, from: number, to: number): string {
   return `${detail ? "detail" : "frames"}/${info.number}/${source}/${from}/${to}`;
+}
+
+/** A loaded part with all calls of this one and more: the view came nearer. */
+function detailOver(info: BufferInfo, source: number, from: number, to: number): Part | undefined {
+  for (const part of parts.values()) {
+    const own = part.detail !== null && part.buffer === info.number && part.source === source;
+    if (own && part.from <= from && part.to >= to) return recent(parts, part.key);
+  }
+  return undefined;
 }
 
 function detailLimit(info: BufferInfo): number {
@@ -235,6 +244,11 @@ function request<T>(
 /** Requests that were not answered, each with what distinguishes it from a later one. */
 const pending = new Map<string, symbol>();
 
+/** Whether a source has more than its beginning: that of another one needs no requests. */
+function hasTrace(source: SourceInfo): boolean {
+  return source.instructions > 0 || source.elements > 1;
+}
+
 /**
  * Asks for what a view of `width` pixels needs. What was asked for another view, and is not needed
  * for this one, is cancelled.
@@ -250,7 +264,7 @@ export function load(info: BufferInfo, sources: readonly SourceInfo[], view: Ran
   const level = levelFor(info, perPixel);
   const margin = (view.to - view.from) / 2;
   for (const source of sources) {
-    if (info.view) {
+    if (info.view && hasTrace(source)) {
       needTiles(info, source.number, wholeLevel(info), whole, 0, need);
       if (source.instructions > 0) {
         needParts(info, source.number, whole, false, 1, need);
@@ -262,7 +276,7 @@ export function load(info: BufferInfo, sources: readonly SourceInfo[], view: Ran
     const detail = isDetailed(info, view);
     if (source.instructions > 0 && (info.view || detail)) {
       needParts(info, source.number, view, detail, 3, need);
-    } else if (detail && source.elements > 0) {
+    } else if (detail && hasTrace(source)) {
       needParts(info, source.number, view, true, 4, need);
     }
   }
@@ -304,7 +318,7 @@ function needParts(info: BufferInfo, source: number, range: Range, detail: boole
   const wanted = detail ? wantedParts(info, range) : { detail, ranges: frameRanges(info, range) };
   for (const { from, to } of wanted.ranges) {
     const key = partKey(info, source, detail, from, to);
-    if (parts.has(key)) continue;
+    if (parts.has(key) || (detail && detailOver(info, source, from, to) !== undefined)) continue;
     const p = { buffer: info.number, source, from, to, c: capture.peek()?.checksum };
     if (detail) {
       need(key, rank, () =>

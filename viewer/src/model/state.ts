@@ -46,7 +46,7 @@ export type RightPanel = "instructions" | "source";
 /** The answers in this page, or else the server that it is from. */
 export const backend: Backend = embedded() ?? new Http();
 /** Requests of the timeline and of the panels. */
-export const queue = new Queue(3);
+export const queue = new Queue(6);
 
 export const capture = signal<Capture | null>(null);
 export const bufferNumber = signal(0);
@@ -148,10 +148,13 @@ export function choose(id: number): void {
 }
 
 export async function open(): Promise<void> {
+  // Nearly all traces begin with this buffer: its functions are asked for at once.
+  const early = backend.functions(0).catch(() => null);
   const opened = await backend.capture();
   const part = opened.exported?.part;
   const first = opened.buffers.find((own) => own.number === part?.buffer) ?? opened.buffers[0];
-  const names = first === undefined ? [] : await backend.functions(first.number);
+  const known = first?.number === 0 ? await early : null;
+  const names = known ?? (first === undefined ? [] : await backend.functions(first.number));
   batch(() => {
     capture.value = opened;
     functions.value = new Map(names.map((f) => [f.id, f]));

@@ -13,7 +13,7 @@ use tracewright_capture::Buffer;
 use tracewright_decode::listener::each_element;
 use tracewright_decode::{Checkpoint, Fork, Listener, Plan, Session};
 
-use super::read::{Sums, View};
+use super::read::{FunctionsOf, Sums, View};
 use crate::build::{fill, from};
 use crate::error::{FindError, IndexError};
 use crate::position::Position;
@@ -80,9 +80,6 @@ pub struct Passed {
     /// The element.
     pub element: Element,
 }
-
-/// The sums of functions, in order of their numbers.
-pub type FunctionsOf = Vec<(u32, FunctionSums)>;
 
 /// The frames of a part of a buffer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -459,10 +456,7 @@ impl<'a> Player<'a> {
     /// # Errors
     /// Where the buffer or the index cannot be read.
     pub fn sums(&mut self, offsets: Range<u64>) -> Result<Vec<FunctionsOf>, FindError> {
-        let view = self.view;
-        let inner = (0..self.sources).map(|source| view.sums(source, offsets.clone()));
-        let inner = inner.collect::<Result<Vec<Sums>, IndexError>>()?;
-        let whole = inner.first().map_or(offsets.start..offsets.start, |own| own.offsets.clone());
+        let Sums { offsets: whole, functions: inner } = self.view.sums(offsets.clone())?;
         let edges = match whole.is_empty() {
             true => [offsets, 0..0],
             false => [offsets.start..whole.start, whole.end..offsets.end],
@@ -471,7 +465,7 @@ impl<'a> Player<'a> {
         let parts = inner.into_iter().zip(before?).zip(after?);
         let joined = parts.map(|((inner, before), after)| {
             let mut all = BTreeMap::<u32, FunctionSums>::new();
-            for (function, sums) in before.into_iter().chain(inner.functions).chain(after) {
+            for (function, sums) in before.into_iter().chain(inner).chain(after) {
                 all.entry(function).or_default().add(&sums);
             }
             all.into_iter().collect()

@@ -25,13 +25,16 @@ pub struct View<'a> {
     names: Arc<Names>,
 }
 
+/// The sums of functions, in order of their numbers.
+pub type FunctionsOf = Vec<(u32, FunctionSums)>;
+
 /// The sums of the functions of a part of a buffer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sums {
     /// The part that the sums are of: whole granules.
     pub offsets: Range<u64>,
-    /// The functions, in order of their numbers.
-    pub functions: Vec<(u32, FunctionSums)>,
+    /// The functions of each source, in order of their numbers.
+    pub functions: Vec<FunctionsOf>,
 }
 
 impl<'a> View<'a> {
@@ -234,34 +237,23 @@ impl<'a> View<'a> {
         first..end
     }
 
-    /// The sums of the functions of a source in the granules that end in a batch, in order of their
-    /// numbers.
+    /// The sums of the functions of each source in the granules that end in a batch, in order of
+    /// their numbers.
     ///
     /// # Errors
     /// [`IndexError::Damaged`].
-    pub fn batch_sums(
-        &self,
-        source: usize,
-        batch: usize,
-    ) -> Result<Vec<(u32, FunctionSums)>, IndexError> {
-        let Some(batch) = self.buffer.batches().get(batch) else { return Ok(Vec::new()) };
-        self.functions(batch, source, read_sums)
-    }
-
-    /// Reads what the functions of a source have in a batch. `read` reads their sums or what
-    /// follows.
-    fn functions<T>(
-        &self,
-        batch: &BatchSummary,
-        source: usize,
-        read: impl FnOnce(&mut Reader<'_>) -> Option<T>,
-    ) -> Result<T, IndexError> {
+    pub fn batch_sums(&self, batch: usize) -> Result<Vec<FunctionsOf>, IndexError> {
+        let sources = self.buffer.sources().len();
+        let Some(batch) = self.buffer.batches().get(batch) else {
+            return Ok(vec![Vec::new(); sources]);
+        };
         self.read(batch, Section::Functions, |from| {
-            for _ in 0..source {
-                read_sums(from)?;
+            let own = |_| {
+                let sums = read_sums(from)?;
                 read_lengths(from)?;
-            }
-            read(from)
+                Some(sums)
+            };
+            (0..sources).map(own).collect()
         })
     }
 
@@ -269,8 +261,8 @@ impl<'a> View<'a> {
     ///
     /// # Errors
     /// [`IndexError::Damaged`].
-    pub fn sums(&self, source: usize, offsets: Range<u64>) -> Result<Sums, IndexError> {
-        let width = self.granule();
+    pub fn sums(&self, offsets: Range<u64>) -> Result<Sums, IndexError> {
+        let (width, sources) = (self.granule(), self.buffer.sources().len());
         let first = offsets.start.div_ceil(width);
         // The last granule ends with the buffer.
         let end = match offsets.end >= self.buffer.covered() {
@@ -278,10 +270,16 @@ impl<'a> View<'a> {
             false => offsets.end / width,
         };
         if first >= end {
-            return Ok(Sums { offsets: offsets.start..offsets.start, functions: Vec::new() });
+            let functions = vec![Vec::new(); sources];
+            return Ok(Sums { offsets: offsets.start..offsets.start, functions });
         }
-        let mut sums = vec![FunctionSums::default(); self.names.functions().len()];
-        let mut add = |functions: &[(u32, FunctionSums)]| {
+        let known = self.names.functions().len();
+        let mut sums = vec![Vec::new(); sources];
+        let mut add = |source: usize, functions: &[(u32, FunctionSums)]| {
+            let sums: &mut Vec<FunctionSums> = sums.get_mut(source)?;
+            if !functions.is_empty() && sums.is_empty() {
+                sums.resize_with(known, FunctionSums::default);
+            }
             for (function, own) in functions {
                 sums.get_mut(*function as usize)?.add(own);
             }
@@ -293,19 +291,23 @@ impl<'a> View<'a> {
             if from >= to {
                 continue;
             }
-            let damaged = IndexError::Damaged { at: batch.at };
+            let mut whole = Some(());
             if (from..to) == own {
-                add(&self.batch_sums(source, n)?).ok_or(damaged)?;
+                for (source, functions) in self.batch_sums(n)?.iter().enumerate() {
+                    whole = whole.and(add(source, functions));
+                }
             } else {
-                let mut whole = Some(());
-                self.granules(source, from..to, |granule| {
-                    whole = whole.and(add(&granule.functions));
-                })?;
-                whole.ok_or(damaged)?;
+                for source in 0..sources {
+                    self.granules(source, from..to, |granule| {
+                        whole = whole.and(add(source, &granule.functions));
+                    })?;
+                }
             }
+            whole.ok_or(IndexError::Damaged { at: batch.at })?;
         }
         let offsets = first * width..end.saturating_mul(width).min(self.buffer.covered());
-        let functions = (0..).zip(sums).filter(|(_, own)| *own != FunctionSums::default());
+        let executed = |own: &(u32, FunctionSums)| own.1 != FunctionSums::default();
+        let functions = sums.into_iter().map(|own| (0..).zip(own).filter(executed).collect());
         Ok(Sums { offsets, functions: functions.collect() })
     }
 
@@ -316,7 +318,11 @@ impl<'a> View<'a> {
     pub fn lengths(&self, source: usize) -> Result<CallLengths, IndexError> {
         let mut all = BTreeMap::<(u32, u8), u64>::new();
         for batch in self.buffer.batches() {
-            let lengths = self.functions(batch, source, |from| {
+            let lengths = self.read(batch, Section::Functions, |from| {
+                for _ in 0..source {
+                    read_sums(from)?;
+                    read_lengths(from)?;
+                }
                 read_sums(from)?;
                 read_lengths(from)
             })?;

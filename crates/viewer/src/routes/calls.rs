@@ -62,8 +62,7 @@ fn granules_of(
 /// The instructions of the longest call of a function in a batch. `None` without a call.
 fn most_in(buffer: &ServedBuffer<'_>, batch: usize, function: u32) -> Result<Option<u64>, Problem> {
     let mut most = None;
-    for source in 0..buffer.sources.len() {
-        let functions = buffer.view.batch_sums(source, batch)?;
+    for functions in buffer.view.batch_sums(batch)? {
         let own = functions.binary_search_by_key(&function, |(own, _)| *own);
         let sums = own.ok().and_then(|n| functions.get(n)).filter(|(_, sums)| sums.ended > 0);
         most = most.max(sums.map(|(_, sums)| sums.most));
@@ -216,14 +215,15 @@ pub(super) fn histogram(worker: &mut Worker<'_>, request: &Request) -> Answered 
     let buffer = worker.served_buffer(n)?;
     let function = function(request, buffer)?;
     let (mut sums, mut classes) = (FunctionSums::default(), [0u64; LENGTHS]);
-    for source in 0..buffer.sources.len() {
-        for batch in 0..buffer.view.batch_count() {
-            let functions = buffer.view.batch_sums(source, batch)?;
+    for batch in 0..buffer.view.batch_count() {
+        for functions in buffer.view.batch_sums(batch)? {
             let own = functions.binary_search_by_key(&function, |(own, _)| *own);
             if let Some((_, own)) = own.ok().and_then(|n| functions.get(n)) {
                 sums.add(own);
             }
         }
+    }
+    for source in 0..buffer.sources.len() {
         for (own, class, count) in buffer.view.lengths(source)? {
             if let Some(sum) = classes.get_mut(usize::from(class)).filter(|_| own == function) {
                 *sum = sum.saturating_add(count);
