@@ -18,7 +18,7 @@ pub enum FunctionId {
     /// Code without a symbol that was called at this address.
     At(u64),
     /// The handler of an exception with this number of an M-profile processor, of which only the
-    /// entry and the exit were traced.
+    /// entry and the exit were traced; 0 is Thread mode.
     Handler(u16),
     /// Code without a symbol whose first instruction is not known.
     #[default]

@@ -70,6 +70,7 @@ mod range_tree;
 mod raw_profile;
 mod replay;
 mod run_counts;
+mod running;
 mod runs;
 mod samples;
 pub mod stacks;

@@ -513,7 +513,7 @@ impl Visitor for Paths {
         let (which, value) = match time {
             Time::Timestamp(value) => (1, Some(value)),
             Time::Cycles(value) => (0, Some(value)),
-            Time::CyclesLost => (0, None),
+            Time::CyclesLost | Time::TimestampsLost => (0, None),
         };
         let Some(clock) = self.clocks(source).and_then(|clocks| clocks.get_mut(which)) else {
             return;

@@ -258,6 +258,15 @@ impl Timeline {
         if recording.is_timed() { &mut self.clocked } else { &mut self.untimed }.insert(source);
     }
 
+    /// The trace has no instructions: positions are offsets in the trace, whose times follow from
+    /// timestamps, if there are any.
+    pub fn has_no_instructions(&mut self) {
+        if !self.has_time() {
+            let sources: Vec<usize> = self.threads.iter().map(|thread| thread.source).collect();
+            self.untimed.extend(sources);
+        }
+    }
+
     /// What a position of a source is.
     pub fn axis(&self, source: usize) -> Axis {
         match (self.clocked.contains(&source), self.untimed.contains(&source)) {

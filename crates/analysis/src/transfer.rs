@@ -1,5 +1,7 @@
 //! A transfer of control between functions.
 
+use tracewright_base::{Dwt, DwtEvent};
+
 /// The kind of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
@@ -40,6 +42,13 @@ pub enum Kind {
     Cycles,
     /// The number of cycles since the last count is not known.
     CyclesLost,
+    /// An event of the DWT: see [`Transfer::dwt`].
+    Dwt,
+    /// A software write; the return address is the value where it names the task that runs.
+    Write,
+    /// A local timestamp of an ITM: the total is the target, the ticks since the one before are the
+    /// cycles, and with `entry`, the packet before it was delayed; with `stub`, the timestamp.
+    LocalTime,
 }
 
 /// No function.
@@ -70,6 +79,22 @@ pub struct Transfer {
     pub entry: bool,
     /// The function at the target is a stub.
     pub stub: bool,
+}
+
+impl Transfer {
+    /// An event of the DWT: the value in the target, bits \[31:0]; the size, \[39:32]; the
+    /// discriminator, \[47:40].
+    pub(crate) fn of_dwt(source: usize, at: u64, event: &DwtEvent) -> Transfer {
+        let kind = u64::from(event.discriminator) << 40 | u64::from(event.size) << 32;
+        Transfer { target: kind | u64::from(event.value), kind: Kind::Dwt, ..empty(source, at) }
+    }
+
+    /// The event of the DWT of a [`Kind::Dwt`].
+    pub fn dwt(&self) -> Dwt {
+        let [value @ .., size, discriminator, _, _] = self.target.to_le_bytes();
+        let value = u32::from_le_bytes(value);
+        DwtEvent { discriminator, size, value, after_overflow: false }.meaning()
+    }
 }
 
 /// Nothing but a position.

@@ -45,6 +45,11 @@ pub fn only(input: &Input) -> bool {
     sources.peek().is_some() && sources.all(is_itm)
 }
 
+/// Whether all sources of a buffer are ITMs and STMs.
+pub fn only_of(job: &Job<'_>) -> bool {
+    !job.sources.is_empty() && job.sources.iter().all(is_itm)
+}
+
 /// The samples of the program counter of all buffers, and how often packets were lost or bytes
 /// could not be decoded.
 pub fn samples(input: &Input) -> Result<(Samples, u64), Fail> {

@@ -77,7 +77,8 @@ fn run_how<V: Visitor, L: Listener + Fork + Send>(
     let transfers = transfers(job, code, taking.frames).watching(tasks);
     let mut stacks = Stacks::new(job.sources.len(), visitor)
         .with_switches(tasks.switches().iter().copied())
-        .with_unwind_targets(code.unwind_targets());
+        .with_unwind_targets(code.unwind_targets())
+        .with_events(tasks.events());
     let write = |(found, output): (Part, L::Output)| {
         (taking.take)(&mut stacks, &found, &mut |visitor| more(visitor, None))
             && more(&mut stacks.visitor, Some(output))

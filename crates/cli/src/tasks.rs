@@ -12,6 +12,8 @@ use crate::args::SwitchArgs;
 use crate::fail::Fail;
 use crate::input::{Input, Job};
 use crate::inputs::read_text;
+use crate::message;
+use crate::recordings;
 use crate::run::RunOptions;
 use crate::stacks;
 
@@ -21,6 +23,38 @@ pub fn of(switches: &SwitchArgs, job: &Job<'_>, code: &Code, path: &Path) -> Res
     let image = job.sources.first().map(|source| source.program.start());
     let tasks = Tasks::of_capture(job.capture(), image.as_ref(), code, &files);
     Ok(tasks.with_switches(given(switches, code, path)?))
+}
+
+/// As [`of`]: of a buffer with ITMs and STMs alone, events show the tasks.
+pub fn of_any(
+    switches: &SwitchArgs,
+    job: &Job<'_>,
+    code: &Code,
+    path: &Path,
+) -> Result<Tasks, Fail> {
+    let tasks = of(switches, job, code, path)?;
+    Ok(if recordings::only_of(job) { tasks.of_events() } else { tasks })
+}
+
+/// Prints why no event of an ITM or STM names a task, where none does.
+pub fn note_no_events(input: &Input, switches: &SwitchArgs, path: &Path) -> Result<(), Fail> {
+    let Some(&buffer) = input.buffers.first() else { return Ok(()) };
+    let job = input.job(buffer);
+    let tasks = of(switches, &job, &job.code(), path)?;
+    message::line(&match tasks.watched().first() {
+        _ if tasks.running_events().is_known() => {
+            "note: the trace has no event that names a running task".to_owned()
+        }
+        None => "note: it is not known which events name the running task: give the program of a \
+                 known operating system with --image, or [events] in a file of --tasks"
+            .to_owned(),
+        Some(watched) => format!(
+            "note: the variable of the running task is at {:#x}, and no comparator is known to have \
+             this address: give it with --config DWT_COMPn={:#x}, or [events] in a file of --tasks",
+            watched.address, watched.address
+        ),
+    });
+    Ok(())
 }
 
 /// The tasks of buffers that are joined by thread.

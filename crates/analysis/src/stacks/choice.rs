@@ -102,6 +102,7 @@ impl Choice {
                     open
                 }
             },
+            Kind::Dwt | Kind::Write | Kind::LocalTime => true,
             Kind::TailChain | Kind::Enter | Kind::Untraced | Kind::Lost | Kind::Context => false,
         }
     }

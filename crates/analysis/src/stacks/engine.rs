@@ -8,6 +8,7 @@ use tracewright_symbols::UnwindTargets;
 
 use super::buffers::Joined;
 use super::choice::Choice;
+use super::events::Events;
 use super::frame::NOT_NAMED;
 use super::suspended::{Named, Switches};
 use super::{
@@ -75,6 +76,8 @@ pub struct Stacks<V: Visitor> {
     pub(super) joined: Option<Box<Joined>>,
     /// Clock values with which the trace ends.
     pub(super) waiting: Vec<Transfer>,
+    /// The sources are ITMs or STMs.
+    pub(super) events: Option<Box<Events>>,
     /// What was found.
     pub counts: StackCounts,
 }
@@ -103,6 +106,7 @@ impl<V: Visitor> Stacks<V> {
             unwind_targets: Arc::default(),
             joined: None,
             waiting: Vec::new(),
+            events: None,
             counts: StackCounts::default(),
         };
         for source in 0..sources {
@@ -227,6 +231,9 @@ impl<V: Visitor> Stacks<V> {
 
     fn any(&mut self, transfer: &Transfer) {
         let source = usize::from(transfer.source);
+        if self.events.is_some() {
+            return self.event(source, transfer);
+        }
         if self.chooses(source, transfer)
             || self.joined.is_some() && !self.resolved(source, transfer)
         {
@@ -257,6 +264,7 @@ impl<V: Visitor> Stacks<V> {
             Kind::Enter => self.enter(source, transfer),
             Kind::Untraced => return self.untraced(source, transfer),
             Kind::Lost => return self.lost(source, at),
+            Kind::Dwt | Kind::Write | Kind::LocalTime => return,
         }
         if let Some(own) = self.sources.get_mut(source) {
             own.here = function(transfer, false);
@@ -462,6 +470,7 @@ impl<V: Visitor> Stacks<V> {
         if self.joined.is_none() {
             self.transfers(waiting);
         }
+        self.finish_events();
         for source in 0..self.sources.len() {
             let at = u64::MAX;
             self.choose(source);

@@ -26,6 +26,7 @@
 //! | `choice.rs` | which of several tasks continues |
 //! | `switches.rs`, `suspended.rs` | threads without identifiers in the trace |
 //! | `tasks.rs` | threads that a variable of the operating system names |
+//! | `events/` | tasks and exceptions of ITMs and STMs, which have no instructions |
 //! | `buffers.rs` | [`BufferSources`] |
 //! | `joined.rs` | the trace of a thread in several buffers, of several processors |
 //! | `saved.rs` | [`SavedStacks`]: the state of all stacks as a value |
@@ -37,6 +38,7 @@ mod buffers;
 mod choice;
 mod counts;
 mod engine;
+mod events;
 mod exceptions;
 mod frame;
 mod joined;

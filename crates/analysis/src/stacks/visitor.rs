@@ -12,7 +12,7 @@ pub struct Position {
     pub source: usize,
     /// The thread: a number over all sources.
     pub thread: usize,
-    /// Instructions of the source before it.
+    /// Instructions of the source before it; of an ITM or STM, which has none, the offset.
     pub instructions: u64,
     /// The frames that are open in the thread.
     pub depth: usize,
@@ -27,6 +27,8 @@ pub enum Time {
     Cycles(u64),
     /// The number of cycles since the last count is not known.
     CyclesLost,
+    /// The time since the last timestamp is not known.
+    TimestampsLost,
 }
 
 /// Receives the frames of call stacks. Each frame that begins ends once; frames of a thread end in
@@ -61,7 +63,8 @@ pub trait Visitor {
         begin: &Begin,
     ) -> (Self::Node, Self::Node);
 
-    /// Instructions were executed in a frame, and cycles where the trace counts them by range.
+    /// Instructions were executed in a frame, and cycles where the trace counts them by range. 0 of
+    /// both: something was executed.
     fn run(&mut self, position: &Position, node: Self::Node, instructions: u64, cycles: u64);
 
     /// A clock of a source.

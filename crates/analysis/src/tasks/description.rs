@@ -5,14 +5,17 @@ use tracewright_base::Invalid;
 
 use super::orti;
 use super::system::{Current, NameAt, Offset, Place, System, TABLE, TaskFile, number};
+use crate::itm::Origin;
+use crate::running::RunningEvents;
 
 /// The most bytes of the name of a task.
 const MAX_LENGTH: u64 = 256;
 /// The most elements of the variable of the running tasks.
 const MAX_CORES: u64 = 256;
 
-const FILE_KEYS: [&str; 2] = ["os", "names"];
-const KEYS: [&str; 11] = [
+const FILE_KEYS: [&str; 3] = ["os", "names", "events"];
+const EVENT_KEYS: [&str; 3] = ["running", "bits", "idle"];
+const KEYS: [&str; 13] = [
     "title",
     "detect",
     "detect_functions",
@@ -22,6 +25,8 @@ const KEYS: [&str; 11] = [
     "wrappers",
     "switch_at",
     "idle",
+    "idle_tasks",
+    "events",
     "blocking",
     "tried",
 ];
@@ -61,6 +66,7 @@ impl TaskFile {
                 file.systems.push(system);
             }
         }
+        file.events = table.get("events").map(events).transpose()?;
         if let Some(names) = table.get("names") {
             for (key, value) in table_of(names, "names")? {
                 let name = text_of(value, key)?.to_owned();
@@ -102,6 +108,8 @@ fn system(key: &str, table: &Table) -> Result<System, String> {
         wrappers: list("wrappers")?,
         switch_at: list("switch_at")?,
         idle: list("idle")?,
+        idle_tasks: list("idle_tasks")?,
+        events: table.get("events").map(events).transpose()?,
         blocking: list("blocking")?,
         tried: list("tried")?,
     })
@@ -159,6 +167,28 @@ fn name_at(value: &Value) -> Result<NameAt, String> {
     }
     let length = unsigned(table, "length", MAX_LENGTH)?.unwrap_or(32) as usize;
     Ok(NameAt { member, offset, is_pointer, length })
+}
+
+fn events(value: &Value) -> Result<RunningEvents, String> {
+    let table = table_of(value, "events")?;
+    keys(table, &EVENT_KEYS, "events")?;
+    let running = table.get("running").ok_or("events: `running` is missing")?;
+    let origin = text_of(running, "events.running")?.parse::<Origin>();
+    let origin = origin.map_err(|why| format!("events.running: {why}"))?;
+    let bits = unsigned(table, "bits", 64)?.unwrap_or(32) as u8;
+    if ![8, 16, 32, 64].contains(&bits) {
+        return Err("events.bits: expected 8, 16, 32 or 64".to_owned());
+    }
+    let wrong = || "events.idle: expected a list of numbers from 0 on".to_owned();
+    let idle = match table.get("idle") {
+        None => &Vec::new(),
+        Some(list) => list.as_array().ok_or_else(wrong)?,
+    };
+    let value = |value: &Value| {
+        value.as_integer().and_then(|value| u64::try_from(value).ok()).ok_or_else(wrong)
+    };
+    let idle = idle.iter().map(value).collect::<Result<_, _>>()?;
+    Ok(RunningEvents { origin, bits, idle })
 }
 
 fn offset(table: &Table, of: &str) -> Result<Option<Offset>, String> {

@@ -8,20 +8,13 @@ use tracewright_capture::{Capture, Form};
 use tracewright_image::{Bytes, Image};
 use tracewright_symbols::{DataObjects, MemberOfType, Variable};
 
+use super::names::is_like;
 use super::orti::bare;
 use super::system::{Current, NameAt, Offset, Place, listed};
-use super::{NamedBy, System, TaskFile, TaskName};
+use super::{NamedBy, System, TaskFile, TaskName, TaskThread};
 use crate::code::{Code, FunctionId};
+use crate::running::{EventTasks, RunningEvents, Watched, comparators};
 use crate::stacks::SWITCHES;
-
-/// A variable that names the running task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Watched {
-    /// The address.
-    pub address: u64,
-    /// The size in bytes: 1, 2, 4 or 8.
-    pub size: u64,
-}
 
 /// Where a control block has the name of its task.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +33,10 @@ pub struct Tasks {
     idle: Arc<HashSet<u32>>,
     blocking: Arc<HashSet<u32>>,
     wrappers: Arc<HashSet<u32>>,
+    /// What names the running task in the trace of an ITM or STM.
+    events: EventTasks,
+    /// Only events are traced, and no instructions.
+    of_events: bool,
     objects: Arc<DataObjects>,
     image: Arc<Image>,
     given: Arc<BTreeMap<u64, String>>,
@@ -85,6 +82,8 @@ impl Tasks {
                 }
             }
         }
+        let own = system.as_ref().and_then(|system| system.events.clone());
+        let running: Option<RunningEvents> = files.iter().find_map(|f| f.events.clone()).or(own);
         let mut tasks = Tasks {
             given: Arc::new(given),
             image: image.cloned().unwrap_or_default(),
@@ -107,6 +106,8 @@ impl Tasks {
             tasks.field = system.name.as_ref().and_then(|own| program.field(own, &tasks));
             tasks.system = Some(Arc::new(system));
         }
+        let watched = Arc::clone(&tasks.watched);
+        tasks.events = EventTasks::new(watched, comparators(capture), running);
         numbers.sort_unstable();
         numbers.dedup();
         tasks.switches = numbers.into();
@@ -120,11 +121,46 @@ impl Tasks {
         Tasks { blocking: Arc::new(functions.into_iter().collect()), ..Tasks::default() }
     }
 
+    /// Tasks of a trace without instructions.
+    #[cfg(test)]
+    pub(crate) fn with_events(events: EventTasks) -> Tasks {
+        Tasks { events, of_events: true, ..Tasks::default() }
+    }
+
     /// Tasks that are switched in these functions, too.
     #[must_use]
     pub fn with_switches(self, functions: impl IntoIterator<Item = u32>) -> Tasks {
         let switches = self.switches.iter().copied().chain(functions).collect();
         Tasks { switches, ..self }
+    }
+
+    /// Tasks of a trace without instructions, that of an ITM or STM.
+    #[must_use]
+    pub fn of_events(self) -> Tasks {
+        // In which function a task waits is not in the trace.
+        Tasks { of_events: true, blocking: Arc::default(), ..self }
+    }
+
+    /// What names the running task in a trace without instructions; `None` for a trace that has
+    /// them.
+    pub fn events(&self) -> Option<&EventTasks> {
+        self.of_events.then_some(&self.events)
+    }
+
+    /// What names the running task in the trace of an ITM or STM.
+    pub fn running_events(&self) -> &EventTasks {
+        &self.events
+    }
+
+    /// Whether a value is that of the idle task or of none, or the name that of the idle task of
+    /// the system.
+    pub fn is_idle_task(&self, thread: &TaskThread) -> bool {
+        let patterns = self.system.iter().flat_map(|system| &system.idle_tasks);
+        let named = |pattern: &String| {
+            thread.name.as_ref().is_some_and(|name| is_like(pattern, &name.text))
+        };
+        thread.id.is_some_and(|id| id == 0 || self.events.is_idle(id))
+            || patterns.into_iter().any(named)
     }
 
     /// The system.

@@ -21,7 +21,8 @@ mod system;
 #[cfg(test)]
 mod tests;
 
-pub use detected::{Tasks, Watched};
+pub use crate::running::{EventTasks, RunningEvents, Watched, comparators};
+pub use detected::Tasks;
 pub use list::ThreadList;
 pub use names::{NamedBy, TaskName, TaskThread};
 pub use only::OnlyThreads;

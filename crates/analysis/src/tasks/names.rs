@@ -58,7 +58,7 @@ pub struct TaskThread {
 }
 
 /// Whether `name` is `pattern`, in which `*` stands for any characters.
-fn is_like(pattern: &str, name: &str) -> bool {
+pub(super) fn is_like(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();
     let Some(mut rest) = name.strip_prefix(first) else { return false };
@@ -121,8 +121,12 @@ impl Tasks {
         let known = id.and_then(|id| self.name(id));
         let label = match id {
             _ if known.is_some() => String::new(),
-            Some(id) if self.system().is_none() => return (None, format!("{source} thread {id}")),
-            Some(0) if !self.watched().is_empty() => return (None, format!("{source} no task")),
+            Some(id) if self.system().is_none() && self.events().is_none() => {
+                return (None, format!("{source} thread {id}"));
+            }
+            Some(0) if !self.watched().is_empty() || self.events().is_some() => {
+                return (None, format!("{source} no task"));
+            }
             Some(id) => format!(" {id:#x}"),
             None if number > 1 => format!(" {number}"),
             None => return (None, source.to_owned()),

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::running::RunningEvents;
+
 /// An operating system: `systems.toml` describes the fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct System {
@@ -25,6 +27,10 @@ pub struct System {
     pub switch_at: Vec<String>,
     /// Functions that run where no task does.
     pub idle: Vec<String>,
+    /// Names of the idle task; `*` stands for any characters.
+    pub idle_tasks: Vec<String>,
+    /// Events that name the running task.
+    pub events: Option<RunningEvents>,
     /// Functions in which a task waits.
     pub blocking: Vec<String>,
     /// The versions and processors with which the entry was tried.
@@ -89,6 +95,8 @@ pub struct TaskFile {
     pub systems: Vec<System>,
     /// Names of tasks by the value that identifies them: an address, or a number.
     pub names: BTreeMap<u64, String>,
+    /// Events that name the running task, whichever the system is.
+    pub events: Option<RunningEvents>,
     /// Names of tasks by an expression of the program, such as `&(OsTask[3])`.
     pub expressions: Vec<(String, String)>,
 }

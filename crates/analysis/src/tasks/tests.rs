@@ -6,7 +6,8 @@ use tracewright_base::Invalid;
 
 use super::orti::bare;
 use super::system::{Current, Offset, Place, listed};
-use super::{OnlyThreads, System, TaskFile, Tasks};
+use super::{OnlyThreads, RunningEvents, System, TaskFile, Tasks};
+use crate::itm::Origin;
 use crate::stacks::{Part, Stacks};
 use crate::transfer::{Kind, Transfer, empty};
 use crate::{FunctionId, Paths};
@@ -46,6 +47,12 @@ fn descriptions_that_are_wrong() {
         ("[os.a]\ndetect = [\"x\"]\nname = { offset = 4 }", "\"inline\" or \"pointer\""),
         ("[names]\n\"0x10\" = 5", "expected a text"),
         ("[other]", "unknown key `other`"),
+        ("[events]", "`running` is missing"),
+        ("[events]\nrunning = 5", "expected a text"),
+        ("[events]\nrunning = \"dwt4\"", "dwt0 to dwt3"),
+        ("[events]\nrunning = \"5\"\nbits = 24", "8, 16, 32 or 64"),
+        ("[events]\nrunning = \"5\"\nidle = [-1]", "numbers from 0 on"),
+        ("[events]\nrunning = \"5\"\nport = 1", "unknown key `port`"),
         ("x", "not TOML"),
         ("VERSION { A = \"1\"; };", "RUNNINGTASK"),
         ("VERSION { A = \"1\"", "no end"),
@@ -55,6 +62,18 @@ fn descriptions_that_are_wrong() {
         let found = error(text);
         assert!(found.contains(why), "{text}: {found}");
     }
+}
+
+#[test]
+fn events_of_a_file_and_of_a_system() {
+    let text = "[events]\nrunning = \"5\"\nidle = [0]\n[os.a]\ndetect = [\"x\"]\n\
+                events = { running = \"65:3\", bits = 64 }\nidle_tasks = [\"IDLE*\"]\n";
+    let file = TaskFile::read(text).expect("a file");
+    let events = |origin, bits, idle| Some(RunningEvents { origin, bits, idle });
+    assert_eq!(file.events, events(Origin::Port(5), 32, vec![0]));
+    let system = file.systems.first().expect("a system");
+    assert_eq!(system.events, events(Origin::Master(65, 3), 64, Vec::new()));
+    assert_eq!(system.idle_tasks, ["IDLE*"]);
 }
 
 #[test]

@@ -112,3 +112,18 @@ pub(super) fn longer(duration: Interval, before: Interval) -> bool {
     let key = |own: Interval| (own.most.unwrap_or(u64::MAX), own.least);
     key(duration) > key(before)
 }
+
+/// The frame that an exception interrupted has its duration, `gross`; any other frame that of the
+/// longest one that interrupted a frame above.
+pub(super) fn interrupts(activations: &mut [Activation], own: &Activation, gross: Interval) {
+    let longest = match own.exception {
+        Some(row) => Some((gross, row)),
+        None => own.longest,
+    };
+    let Some(parent) = own.parent.and_then(|parent| activations.get_mut(parent)) else { return };
+    if let Some((duration, row)) = longest
+        && parent.longest.is_none_or(|(before, _)| longer(duration, before))
+    {
+        parent.longest = Some((duration, row));
+    }
+}

@@ -3,7 +3,7 @@
 use tracewright_base::Interval;
 
 use super::Measure;
-use super::activation::{Activation, Level, Measured, lesser, longer};
+use super::activation::{Activation, Level, Measured, interrupts, lesser, longer};
 use super::clock::{Clock, Event, Moment, SourceClock, Sum};
 use super::rows::{Before, Rows, Subject, Timed};
 use super::statistics::{MAX_EXACT, Place, Statistics};
@@ -54,6 +54,8 @@ pub struct Timing {
     recorded: Recorded,
     /// Functions have a row for each caller.
     by_caller: bool,
+    /// Places have no number of an instruction: the trace has none.
+    pub(super) of_events: bool,
     records: Vec<Activated>,
     unrecorded: u64,
     /// The tasks.
@@ -91,6 +93,7 @@ impl Timing {
             losses: 0,
             recorded: Recorded::Nothing,
             by_caller: false,
+            of_events: false,
             records: Vec::new(),
             unrecorded: 0,
             measured: None,
@@ -432,7 +435,7 @@ impl Timing {
             least: net.most.map_or(0, |most| gross.least.saturating_sub(most)),
             most: gross.most.map(|most| most.saturating_sub(net.least)),
         };
-        self.interrupts(&own, gross);
+        interrupts(&mut self.activations, &own, gross);
         let complete = own.begins && own.ends;
         let whole = complete || matches!(self.recorded, Recorded::Within(_));
         if whole && own.lost.is_none() && !matches!(self.recorded, Recorded::Nothing) {
@@ -502,23 +505,6 @@ impl Timing {
         }
     }
 
-    /// The frame that an exception interrupted has its duration; any other frame that of the
-    /// longest one that interrupted a frame above.
-    fn interrupts(&mut self, own: &Activation, gross: Interval) {
-        let longest = match own.exception {
-            Some(row) => Some((gross, row)),
-            None => own.longest,
-        };
-        let Some(parent) = own.parent.and_then(|parent| self.activations.get_mut(parent)) else {
-            return;
-        };
-        if let Some((duration, row)) = longest
-            && parent.longest.is_none_or(|(before, _)| longer(duration, before))
-        {
-            parent.longest = Some((duration, row));
-        }
-    }
-
     fn release(&mut self, number: usize, own: &Activation) {
         if own.exception.is_some() {
             self.free_levels.push(own.level);
@@ -546,6 +532,10 @@ impl Timing {
 
     /// What is measured of a function above `parent`.
     fn subject(&self, function: FunctionId, parent: Option<usize>) -> Subject {
+        // What handlers of an ITM execute is not known: they have rows as exceptions only.
+        if matches!(function, FunctionId::Handler(_)) {
+            return Subject::Other;
+        }
         if !self.by_caller {
             return Subject::Function(function);
         }
@@ -769,6 +759,11 @@ impl Visitor for Timing {
                 self.source(source).exact = false;
             }
             (Time::CyclesLost, Clock::Cycles) => self.unknown(source),
+            (Time::TimestampsLost, Clock::Timestamps) => {
+                self.close(source, None, None);
+                self.epochs += 1;
+                self.source(source).epoch = self.epochs;
+            }
             _ => {}
         }
     }

@@ -60,6 +60,9 @@ pub struct Load {
     functions: HashSet<FunctionId>,
     /// The threads whose load is measured, without handlers; all of them where there is none.
     only: Option<BTreeSet<usize>>,
+    /// The threads in which the processor is idle, and those of which it is not known.
+    idle_threads: BTreeSet<usize>,
+    unknown_threads: BTreeSet<usize>,
     sources: Vec<Source>,
     threads: HashMap<usize, Vec<Frame>>,
     slices: BTreeMap<(usize, u64), Slice>,
@@ -75,6 +78,8 @@ impl Load {
             width: width.max(1),
             functions,
             only: None,
+            idle_threads: BTreeSet::new(),
+            unknown_threads: BTreeSet::new(),
             sources: Vec::new(),
             threads: HashMap::new(),
             slices: BTreeMap::new(),
@@ -87,6 +92,34 @@ impl Load {
     #[must_use]
     pub fn of_threads(self, threads: BTreeSet<usize>) -> Load {
         Load { only: Some(threads), ..self }
+    }
+
+    /// These threads are those of idle tasks, and of these others it is not known which task they
+    /// are.
+    #[must_use]
+    pub fn with_idle_threads(
+        self,
+        idle_threads: BTreeSet<usize>,
+        unknown_threads: BTreeSet<usize>,
+    ) -> Load {
+        Load { idle_threads, unknown_threads, ..self }
+    }
+
+    /// Marks that a thread executes on a source. `certain`: even if it has no frame.
+    fn executes(&mut self, source: usize, thread: usize, certain: bool) {
+        let idle = match self.is_idle(thread) {
+            None if !certain => return,
+            idle => idle.unwrap_or(self.only.is_some()),
+        };
+        let in_handler = self.threads.get(&thread).and_then(|own| own.last());
+        let is_unknown = self.unknown_threads.contains(&thread)
+            && !in_handler.is_some_and(|frame| frame.is_exception);
+        let own = self.source(source);
+        own.idle |= idle || is_unknown;
+        own.busy |= !idle || is_unknown;
+        if certain {
+            own.last = Some(idle).filter(|_| !is_unknown);
+        }
     }
 
     /// Whether what a thread executes is no load.
@@ -153,10 +186,11 @@ impl Load {
         }
     }
 
-    fn frame(&mut self, begin: &Begin, beneath: bool) -> Frame {
+    fn frame(&mut self, thread: usize, begin: &Begin, beneath: bool) -> Frame {
         self.serial += 1;
-        let is_idle = self.functions.contains(&begin.function);
         let is_exception = matches!(begin.entry, Entry::Exception(_));
+        let is_idle = self.functions.contains(&begin.function)
+            || !is_exception && self.idle_threads.contains(&thread);
         let idle = is_idle || beneath && !is_exception;
         Frame { serial: self.serial, is_idle, is_exception, replaced: false, idle }
     }
@@ -171,7 +205,7 @@ impl Visitor for Load {
 
     fn begin(&mut self, position: &Position, _: u64, begin: &Begin) -> u64 {
         let top = self.threads.get(&position.thread).and_then(|frames| frames.last());
-        let frame = self.frame(begin, top.is_some_and(|top| top.idle));
+        let frame = self.frame(position.thread, begin, top.is_some_and(|top| top.idle));
         self.threads.entry(position.thread).or_default().push(frame);
         frame.serial
     }
@@ -192,7 +226,7 @@ impl Visitor for Load {
     }
 
     fn beneath(&mut self, position: &Position, root: u64, begin: &Begin) -> (u64, u64) {
-        let frame = self.frame(begin, false);
+        let frame = self.frame(position.thread, begin, false);
         let frames = self.threads.entry(position.thread).or_default();
         frames.insert(0, frame);
         let mut idle = false;
@@ -204,12 +238,9 @@ impl Visitor for Load {
     }
 
     fn run(&mut self, position: &Position, _: u64, instructions: u64, cycles: u64) {
-        let idle = self.is_idle(position.thread).unwrap_or(self.only.is_some());
+        self.executes(position.source, position.thread, true);
         let clock = self.clock;
         let own = self.source(position.source);
-        own.last = Some(idle);
-        own.idle |= idle && instructions + cycles > 0;
-        own.busy |= !idle && instructions + cycles > 0;
         let duration = match clock {
             Clock::Instructions => instructions,
             Clock::Cycles => cycles,
@@ -224,18 +255,16 @@ impl Visitor for Load {
     fn time(&mut self, position: &Position, time: Time) {
         let source = position.source;
         // The frame on top may have executed a part of a range that is traced later.
-        if let Some(idle) = self.is_idle(position.thread) {
-            let own = self.source(source);
-            own.idle |= idle;
-            own.busy |= !idle;
-        }
+        self.executes(source, position.thread, false);
         match (time, self.clock) {
             (Time::Timestamp(value), Clock::Timestamps) if value > 0 => self.advance(source, value),
             (Time::Cycles(cycles), Clock::Cycles) => {
                 let now = self.source(source).now.map_or(0, |now| now.saturating_add(cycles));
                 self.advance(source, now);
             }
-            (Time::CyclesLost, Clock::Cycles) => self.source(source).lost = true,
+            (Time::CyclesLost, Clock::Cycles) | (Time::TimestampsLost, Clock::Timestamps) => {
+                self.source(source).lost = true;
+            }
             _ => {}
         }
     }

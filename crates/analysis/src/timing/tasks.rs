@@ -16,8 +16,14 @@ impl Timing {
     /// they do between two of these.
     #[must_use]
     pub fn with_tasks(mut self, tasks: Tasks) -> Timing {
+        self.of_events = tasks.events().is_some();
         self.measured = Some(Box::new(Measured::new(tasks)));
         self
+    }
+
+    /// Whether the trace has instructions, and places in it their numbers.
+    pub fn has_instructions(&self) -> bool {
+        !self.of_events
     }
 
     /// Measures the functions and exceptions of these threads only.

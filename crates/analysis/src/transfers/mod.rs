@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use tracewright_base::{
     Access, Batch, Code as _, Context, Counted, Direction, Element, Gap, Isa, Kind as Effect, Last,
-    Part as Executed, Pc, Range, Role, Start, Turns,
+    Part as Executed, Pc, Range, Role, Start, TimeDelay, Turns,
 };
 use tracewright_decode::{Fork, Growth, Listener, Size};
 use tracewright_image::{Cache, MemoryId};
@@ -23,8 +23,9 @@ use tracewright_image::{Cache, MemoryId};
 use crate::code::Code;
 use crate::code::{Finder, Place};
 use crate::entered::Entered;
+use crate::running::{EventTasks, Watched};
 use crate::stacks::{Part, PartBuilder};
-use crate::tasks::{Tasks, Watched};
+use crate::tasks::Tasks;
 use crate::transfer::{Kind, NO_FUNCTION, Transfer, empty};
 use crate::transfer_log::TransferLog;
 use marks::{Marks, Walk};
@@ -52,6 +53,8 @@ pub struct Transfers {
     watched: Arc<[Watched]>,
     /// Context IDs name tasks, and a handler writes them before it returns to one.
     context_is_task: bool,
+    /// What names the running task, where all sources are ITMs or STMs.
+    events: Option<Arc<EventTasks>>,
 }
 
 impl Transfers {
@@ -71,6 +74,7 @@ impl Transfers {
             frames_weight: 0,
             watched: Arc::default(),
             context_is_task: false,
+            events: None,
         }
     }
 
@@ -78,7 +82,8 @@ impl Transfers {
     #[must_use]
     pub fn watching(self, tasks: &Tasks) -> Transfers {
         let (watched, context_is_task) = (tasks.watched().into(), !tasks.watched().is_empty());
-        Transfers { watched, context_is_task, ..self }
+        let events = tasks.events().map(|events| Arc::new(events.clone()));
+        Transfers { watched, context_is_task, events, ..self }
     }
 
     /// Finds the frames of each part, too: for [`Stacks::part`](crate::Stacks::part).
@@ -502,9 +507,45 @@ impl Transfers {
         }
     }
 
+    /// An element of an ITM or STM.
+    fn event(&mut self, source: usize, at: u64, element: &Element, events: &EventTasks) {
+        // No frames of a part are found in them.
+        let found = &mut self.found;
+        if element.is_after_overflow() {
+            found.push(Transfer { kind: Kind::Lost, ..empty(source, at) });
+        }
+        let transfer = match element {
+            Element::DwtEvent(event) => Transfer::of_dwt(source, at, event),
+            Element::SoftwareWrite(write) => {
+                let ret = events.written(write.channel, write.bits, write.value());
+                found.push(Transfer { kind: Kind::Write, ret, ..empty(source, at) });
+                let Some(target) = write.time() else { return };
+                Transfer { kind: Kind::Timestamp, target, ..empty(source, at) }
+            }
+            Element::LocalTimestamp(time) => Transfer {
+                kind: Kind::LocalTime,
+                target: time.total,
+                cycles: time.delta,
+                entry: matches!(time.delay, TimeDelay::Packet | TimeDelay::Both),
+                stub: matches!(time.delay, TimeDelay::Timestamp | TimeDelay::Both),
+                ..empty(source, at)
+            },
+            // A trace unit that starts has lost nothing. Undecodable bytes follow a bad packet.
+            Element::Gap(Gap::Start | Gap::BadPacket) => return,
+            Element::Gap(_) | Element::Undecodable { .. } => {
+                Transfer { kind: Kind::Lost, ..empty(source, at) }
+            }
+            _ => return,
+        };
+        found.push(transfer);
+    }
+
     /// An element other than a range.
     #[inline(never)]
     fn other(&mut self, source: usize, at: u64, element: Element) {
+        if let Some(events) = self.events.clone() {
+            return self.event(source, at, &element, &events);
+        }
         match element {
             Element::Context(context) => self.context(source, at, &context),
             Element::Corrected { taken } => {
@@ -602,6 +643,7 @@ impl Fork for Transfers {
             frames_weight: 0,
             watched: Arc::clone(&self.watched),
             context_is_task: self.context_is_task,
+            events: self.events.clone(),
         }
     }
 

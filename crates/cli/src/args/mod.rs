@@ -34,11 +34,10 @@ pub use logs::{
 };
 pub use profile::{DialectArg, FieldsArg, MergeArgs, PerfScriptArgs, ProfileArgs, ProfileFormat};
 pub use random::{FindArgs, FindFormat, IndexArgs, SelectArgs, UseIndexArgs, WindowArgs};
-pub use signals::comparators;
 pub use table::TableArgs;
 #[cfg(feature = "columns")]
 pub use table::TableOptions;
-pub use timing::{TimingArgs, TimingFormat};
+pub use timing::{ClockArg, TimingArgs, TimingFormat};
 pub use units::{
     DataArg, ModeArg, ProgramForm, SinkArg, UnitExplainArgs, UnitFilterArgs, UnitProgramArgs,
     UnitSequenceArgs, UnitVerb, UnitVerbs,

@@ -50,19 +50,6 @@ impl SignalArgs {
     }
 }
 
-/// The addresses in the comparators of the DWT that a capture records.
-pub fn comparators(capture: &Capture) -> [Option<u32>; 4] {
-    let of_sources = capture.sources.iter().map(|source| &source.registers);
-    let of_cores = capture.cores.iter().map(|core| &core.registers);
-    let of_others = capture.others.iter().map(|other| &other.registers);
-    let all: Vec<_> = of_sources.chain(of_cores).chain(of_others).collect();
-    [0, 1, 2, 3].map(|n| {
-        let name = format!("DWT_COMP{n}");
-        let value = all.iter().find_map(|registers| registers.get(&name))?;
-        u32::try_from(value).ok()
-    })
-}
-
 fn comparator(text: &str) -> Result<u8, String> {
     let number = text.trim().strip_prefix("dwt").and_then(|number| number.parse().ok());
     let number = number.filter(|number| *number < 4);

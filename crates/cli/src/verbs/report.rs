@@ -8,6 +8,7 @@ use tracewright::analysis::coverage::{
     self, Losses, ProgramCoverage, ProgramFile, SourceFile, program_files,
 };
 use tracewright::analysis::itm::Signals;
+use tracewright::analysis::tasks::comparators;
 use tracewright::analysis::{Code, FunctionId, Paths, Profiler, RawProfile, Timeline};
 use tracewright::base::{Channel, Code as _, Pc, Space, Waypoints};
 use tracewright::decode::{Jobs, Merge, Merging, Program};
@@ -20,7 +21,7 @@ use tracewright::views::Source;
 use tracewright::views::disassembly::disassemble;
 
 use crate::about::About;
-use crate::args::{ReportArgs, SwitchArgs, comparators};
+use crate::args::{ReportArgs, SwitchArgs};
 use crate::contradictions::Contradictions;
 use crate::exported::{self, Exported, Read};
 use crate::fail::Fail;

@@ -1,8 +1,8 @@
 //! `tracewright timeline`
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
-use tracewright::analysis::tasks::{TaskThread, Tasks};
+use tracewright::analysis::tasks::{TaskThread, Tasks, comparators};
 use tracewright::analysis::timing::{Clock, Load, Span};
 use tracewright::analysis::{Code, Timeline};
 use tracewright::capture::{NewFolder, check_empty};
@@ -10,7 +10,7 @@ use tracewright::decode::Jobs;
 use tracewright::export::timeline::{Counter, TimelineFormat, TimelineView};
 use tracewright::joined::{JoinedBuffers, Taking};
 
-use crate::args::{TimelineArgs, comparators};
+use crate::args::TimelineArgs;
 use crate::contradictions::Contradictions;
 use crate::fail::Fail;
 use crate::index::{self, Selected};
@@ -62,7 +62,7 @@ pub fn run(args: &TimelineArgs) -> Result<bool, Fail> {
     let work = |_: usize, job: &Job<'_>, jobs: Jobs, write: &mut listing::Write<'_>| {
         let options = runs.options(jobs);
         let code = job.code();
-        let tasks = tasks::of(&args.switches, job, &code, &args.input.input)?;
+        let mut tasks = tasks::of_any(&args.switches, job, &code, &args.input.input)?;
         let timeline = Timeline::new(args.limit);
         let mut loads = Vec::new();
         let (mut timeline, tally) = match &load {
@@ -71,13 +71,26 @@ pub fn run(args: &TimelineArgs) -> Result<bool, Fail> {
                 (run.0, run.2)
             }
             Some(load) => {
-                let both = (timeline, load.visitors(&code, &tasks)?);
+                let threads = match tasks.events() {
+                    Some(_) => tasks::threads(job, &options, &code, &tasks)?,
+                    None => Vec::new(),
+                };
+                let both = (timeline, load.visitors(&code, &tasks, &threads)?);
                 let run = stacks::run(job, &options, &code, &tasks, both, |_| true)?;
                 let (timeline, found) = run.0;
                 loads = load.counters(&timeline, &found);
                 (timeline, run.2)
             }
         };
+        let follows = tasks.events().is_some() && timeline.threads.iter().any(|t| t.id.is_some());
+        if follows {
+            timeline.has_no_instructions();
+        } else if tasks.events().is_some() && !job.buffer.is_piped() {
+            // The exceptions of the recording are shown.
+            tasks = tasks::of(&args.switches, job, &code, &args.input.input)?;
+            let timeline_of = Timeline::new(args.limit);
+            timeline = stacks::run(job, &options, &code, &tasks, timeline_of, |_| true)?.0;
+        }
         let recorded = match selected {
             None => recordings::of(job, &signals, args.limit)?,
             Some(_) => Vec::new(),
@@ -87,7 +100,9 @@ pub fn run(args: &TimelineArgs) -> Result<bool, Fail> {
         let outermost = timeline.outermost_without(|function| tasks.is_wrapper(function));
         let threads = job.task_threads(&tasks, threads, (&code, &outermost));
         let mut threads = of_tasks(&only, &mut timeline, threads);
-        recordings::add_to(&mut timeline, &mut threads, &recorded);
+        if !follows {
+            recordings::add_to(&mut timeline, &mut threads, &recorded);
+        }
         let mut contradictions = Contradictions::default();
         contradictions.add(&tally);
         let sources: Vec<String> = job.sources.iter().map(|source| source.name.clone()).collect();
@@ -180,7 +195,21 @@ impl<'a> LoadOf<'a> {
     }
 
     /// By timestamps, and by instructions: which of them the timeline has is known at its end.
-    fn visitors(&self, code: &Code, tasks: &Tasks) -> Result<(Load, Load), Fail> {
+    fn visitors(
+        &self,
+        code: &Code,
+        tasks: &Tasks,
+        threads: &[TaskThread],
+    ) -> Result<(Load, Load), Fail> {
+        if tasks.events().is_some() {
+            let idle = load::idle_threads(self.span, self.idle, tasks, threads)?;
+            let unknown = load::unknown_threads(threads);
+            let by = |clock| {
+                let load = Load::new(clock, self.width, HashSet::new());
+                load.with_idle_threads(idle.clone(), unknown.clone())
+            };
+            return Ok((by(Clock::Timestamps), by(Clock::Instructions)));
+        }
         let idle = load::idle(self.span, code, self.idle, tasks)?;
         let by = |clock| Load::new(clock, self.width, idle.clone());
         Ok((by(Clock::Timestamps), by(Clock::Instructions)))

@@ -244,7 +244,7 @@ impl Visitor for Calls<'_, '_, '_> {
                 thread.has_cycles = true;
             }
             (Time::CyclesLost, Some(thread)) => thread.cycles_lost = true,
-            (_, None) => {}
+            (Time::TimestampsLost, _) | (_, None) => {}
         }
     }
 }

@@ -622,7 +622,7 @@ impl Visitor for Collected {
                     tile.cycles.1 = tile.cycles.1.saturating_add(instructions);
                 }
             }
-            (Time::Cycles(_) | Time::CyclesLost, _) => {}
+            (Time::Cycles(_) | Time::CyclesLost | Time::TimestampsLost, _) => {}
         }
         own.counted = Some(position.instructions);
     }

@@ -248,6 +248,10 @@ impl TimingView<'_> {
     fn is_limited(&self, limit: &Limit, row: &Timed) -> bool {
         match (limit.exception(), limit.task(), row.subject) {
             (Some(number), _, Subject::Exception(_, own)) => own == number,
+            // Without instructions, it is not known where a task waits: each run counts.
+            (None, Some(name), Subject::Run(thread)) if !self.timing.has_instructions() => {
+                self.threads.get(thread).is_some_and(|thread| thread.is_named(name))
+            }
             (None, Some(name), Subject::Task(thread)) => {
                 self.threads.get(thread).is_some_and(|thread| thread.is_named(name))
             }
@@ -497,11 +501,15 @@ impl TimingView<'_> {
         object.end();
     }
 
+    fn instruction(&self, place: Place) -> Option<u64> {
+        self.timing.has_instructions().then_some(place.instructions)
+    }
+
     fn place(&self, place: Place, out: &mut String) {
         Object::new(out)
             .maybe_text("source", self.sources.get(place.source).map(String::as_str))
             .maybe_number("offset", (place.at != u64::MAX).then_some(place.at))
-            .number("instruction", place.instructions)
+            .maybe_number("instruction", self.instruction(place))
             .end();
     }
 
@@ -567,7 +575,10 @@ impl TimingView<'_> {
             let count = own.count() + own.lost();
             let value = scale.maybe(value);
             let at = own.longest().filter(|_| limit.is_most && verdict == Verdict::Violated);
-            let at = at.map(|place| format!(", instruction {}", place.instructions));
+            let at = at.map(|place| match self.instruction(place) {
+                Some(number) => format!(", instruction {number}"),
+                None => format!(", offset {:#x}", place.at),
+            });
             let text = format!(
                 "{}: {limit}: {} of {count} of {}: {value}{}",
                 verdict.name(),

@@ -1,11 +1,12 @@
 //! The ITMs of a capture that records its sources.
 
+use tracewright::analysis::tasks::comparators;
 use tracewright::decode::More;
 use tracewright::protocols::registry::AnyProtocol;
 use tracewright::{Element, Listener};
 
 use super::printer::Printer;
-use crate::args::{ItmArgs, comparators};
+use crate::args::ItmArgs;
 use crate::fail::Fail;
 use crate::input::{Input, Job};
 use crate::listing::Problems;

@@ -1,11 +1,12 @@
 //! `tracewright timing --load`
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use tracewright::analysis::Code;
 use tracewright::analysis::stacks::FunctionId;
-use tracewright::analysis::tasks::Tasks;
+use tracewright::analysis::tasks::{TaskThread, Tasks};
 use tracewright::analysis::timing::{Clock, Load, Span};
+use tracewright::capture::plain::line;
 use tracewright::views::json;
 use tracewright::views::timing::{LoadView, Shown};
 
@@ -16,6 +17,7 @@ use crate::fail::Fail;
 use crate::input::Input;
 use crate::message;
 use crate::output::Output;
+use crate::recordings;
 use crate::run::Runs;
 use crate::select;
 use crate::stacks;
@@ -39,14 +41,22 @@ pub fn run(
         let job = input.job(buffer);
         let runs = Runs::new(1, false, None);
         let (options, code) = (runs.options(args.threads.jobs()), job.code());
-        let tasks = tasks::of(&args.switches, &job, &code, &args.input.input)?;
+        let tasks = tasks::of_any(&args.switches, &job, &code, &args.input.input)?;
         let only = Chosen::new(&args.only.task);
         // The load by a task does not depend on what is idle.
-        let idle = match only.is_all() {
+        let functions = match only.is_all() && tasks.events().is_none() {
             true => idle(span, &code, &args.idle, &tasks)?,
             false => HashSet::new(),
         };
-        let mut load = Load::new(clock, width, idle);
+        let mut load = Load::new(clock, width, functions);
+        if tasks.events().is_some() {
+            let threads = tasks::threads(&job, &options, &code, &tasks)?;
+            let idle = match only.is_all() {
+                true => idle_threads(span, &args.idle, &tasks, &threads)?,
+                false => BTreeSet::new(),
+            };
+            load = load.with_idle_threads(idle, unknown_threads(&threads));
+        }
         if let Some((threads, _)) = tasks::selected(&only, &job, &options, &code, &tasks)? {
             only.check()?;
             load = load.of_threads(threads);
@@ -80,6 +90,10 @@ pub fn width(
     let why = "it is a time, and the frequency of the clock is not known; state it with \
                --frequency, or give ticks of the clock";
     let width = span.at(frequency).ok_or_else(|| Fail::option("--load", &span.to_string(), why))?;
+    // Without instructions, it is the name of a task.
+    if recordings::only(input) {
+        return Ok(width);
+    }
     // Code without symbols has addresses for names.
     for name in idle.iter().filter(|name| !name.starts_with("0x")) {
         select::named_by("--idle", input, name)?;
@@ -92,6 +106,36 @@ pub fn note(load: &Load) {
     if load.is_cut() {
         message::line("note: the load is cut: it has too many parts; give a greater width");
     }
+}
+
+/// The threads of which it is not known which task they are.
+pub fn unknown_threads(threads: &[TaskThread]) -> BTreeSet<usize> {
+    let unknown = (0..).zip(threads).filter(|(_, thread)| thread.id.is_none());
+    unknown.map(|(number, _)| number).collect()
+}
+
+/// The idle tasks among the threads of a trace without instructions.
+pub fn idle_threads(
+    span: Span,
+    names: &[String],
+    tasks: &Tasks,
+    threads: &[TaskThread],
+) -> Result<BTreeSet<usize>, Fail> {
+    let is_idle = |thread: &TaskThread| match names.is_empty() {
+        true => tasks.is_idle_task(thread),
+        false => names.iter().any(|name| thread.is_named(name)),
+    };
+    let numbers = (0..).zip(threads).filter(|(_, thread)| is_idle(thread));
+    let idle: BTreeSet<usize> = numbers.map(|(number, _)| number).collect();
+    if idle.is_empty() {
+        let all: Vec<_> = threads.iter().map(|thread| line(&thread.text)).take(40).collect();
+        let why = format!(
+            "no task is known to be the idle one: name it with --idle; the trace has {}",
+            all.join(", ")
+        );
+        return Err(Fail::option("--load", &span.to_string(), &why));
+    }
+    Ok(idle)
 }
 
 /// The functions with these names.

@@ -18,7 +18,7 @@ use tracewright::joined::{JoinedBuffers, Taking};
 use tracewright::views::json;
 use tracewright::views::timing::{Shown, TimingView};
 
-use crate::args::{TimingArgs, TimingFormat};
+use crate::args::{ClockArg, TimingArgs, TimingFormat};
 use crate::contradictions::Contradictions;
 use crate::fail::Fail;
 use crate::index::{self, Selected};
@@ -59,6 +59,15 @@ impl Listener for Clocks {
 
 /// The clock of a capture. Only timestamps are common to its processors.
 fn clock(args: &TimingArgs, input: &Input) -> Result<Clock, Fail> {
+    if recordings::only(input) {
+        return match args.clock {
+            None | Some(ClockArg::Timestamps) => Ok(Clock::Timestamps),
+            Some(other) => {
+                let why = "the trace of an ITM or STM has timestamps only";
+                Err(Fail::option("--clock", other.clock().name(), why))
+            }
+        };
+    }
     if let Some(clock) = args.clock {
         return Ok(clock.clock());
     }
@@ -170,7 +179,7 @@ fn gather(
     let found = Mutex::new(Found::default());
     let work = |number: usize, job: &Job<'_>, jobs: Jobs, _: &mut listing::Write<'_>| {
         let (options, code) = (runs.options(jobs), job.code());
-        let tasks = tasks::of(&args.switches, job, &code, &args.input.input)?;
+        let tasks = tasks::of_any(&args.switches, job, &code, &args.input.input)?;
         let timing = Timing::new(clock)
             .by_caller(args.by_caller)
             .recording(record(&code))
@@ -253,7 +262,9 @@ pub fn run(args: &TimingArgs) -> Result<bool, Fail> {
     }
     let mut output =
         Output::open(args.outcome.output.as_deref(), &index::inputs(&input, &args.window.index))?;
-    if recordings::only(&input) {
+    let only_events = recordings::only(&input);
+    let of_calls = args.worst.is_some() || !args.between.is_empty() || args.masked;
+    if only_events && of_calls {
         report::no_branches();
         output.close()?;
         return Ok(false);
@@ -294,6 +305,9 @@ pub fn run(args: &TimingArgs) -> Result<bool, Fail> {
         }
         let any = found.tables.values().any(|table| !table.timing.rows().is_empty());
         match args.task_times && any {
+            true if only_events => {
+                tasks::note_no_events(&input, &args.switches, &args.input.input)?;
+            }
             true => message::line("note: the trace shows no task of an operating system"),
             false => report::nothing_selected(&input),
         }

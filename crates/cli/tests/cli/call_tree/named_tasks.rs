@@ -19,20 +19,20 @@ use super::{good, words};
 use crate::common::{Folder, args, tracewright};
 
 /// The variable of the running task of FreeRTOS, and of ThreadX.
-const FREERTOS: &str = "pxCurrentTCB";
+pub(super) const FREERTOS: &str = "pxCurrentTCB";
 const THREADX: &str = "_tx_thread_current_ptr";
 
 /// An instruction that was executed.
 #[derive(Clone, Debug)]
-struct Step {
+pub(super) struct Step {
     pc: u64,
     handler: bool,
     /// What it stores to the variable.
-    store: Option<u64>,
+    pub(super) store: Option<u64>,
 }
 
 /// The symbols by name.
-fn symbols(elf: &Path) -> HashMap<String, u64> {
+pub(super) fn symbols(elf: &Path) -> HashMap<String, u64> {
     let output = Command::new("arm-none-eabi-nm").arg(elf).output().expect("the tool runs");
     let text = String::from_utf8(output.stdout).expect("text");
     let lines = text.lines().filter_map(|line| {
@@ -129,10 +129,14 @@ fn stored(store: &Store, registers: &[u64; 16], flags: u64, variable: u64) -> Op
 }
 
 /// The name of each task that is switched to, and its control block.
-type Hook = Vec<(String, u64)>;
+pub(super) type Hook = Vec<(String, u64)>;
 
 /// Runs the program. Returns its steps, the log without registers, and the switches of the hook.
-fn execute(elf: &Path, machine: &str, variable: &str) -> Option<(Vec<Step>, PathBuf, Hook)> {
+pub(super) fn execute(
+    elf: &Path,
+    machine: &str,
+    variable: &str,
+) -> Option<(Vec<Step>, PathBuf, Hook)> {
     let qemu = tool_since(&[("qemu-system-arm", "qemu-system-arm")], (7, 2))?;
     let (raw, hook) = (elf.with_extension("raw"), elf.with_extension("hook"));
     let options = format!(
@@ -282,7 +286,7 @@ fn order(snapshot: &Path, blocks: &HashMap<String, Option<u64>>) -> Vec<u64> {
 }
 
 /// `part` without what is missing of `whole`, in order: how many are missing.
-fn missing(part: &[u64], whole: &[u64]) -> Option<usize> {
+pub(super) fn missing(part: &[u64], whole: &[u64]) -> Option<usize> {
     let mut left = whole.iter();
     part.iter().all(|own| left.any(|other| other == own)).then(|| whole.len() - part.len())
 }
