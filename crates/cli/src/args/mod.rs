@@ -11,6 +11,7 @@ mod profile;
 mod random;
 mod signals;
 mod table;
+mod tasks;
 mod timing;
 mod units;
 mod view;
@@ -22,7 +23,7 @@ pub use decoding::{
 };
 pub use functions::{
     BranchesArgs, CallsArgs, DiffArgs, FunctionFormat, FunctionsArgs, HistoryArgs, ReportArgs,
-    SwitchArgs, TimelineArgs,
+    TimelineArgs,
 };
 pub use input::{
     AlignArg, FramingArg, HowArgs, InputArgs, JobsArgs, SearchArgs, SourceArgs, image_sources,
@@ -38,6 +39,7 @@ pub use signals::comparators;
 pub use table::TableArgs;
 #[cfg(feature = "columns")]
 pub use table::TableOptions;
+pub use tasks::{RunningArgs, SwitchArgs};
 pub use timing::{TimingArgs, TimingFormat};
 pub use units::{
     DataArg, ModeArg, ProgramForm, SinkArg, UnitExplainArgs, UnitFilterArgs, UnitProgramArgs,
