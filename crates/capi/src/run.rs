@@ -46,7 +46,7 @@ pub(crate) fn run<L: Listener + Fork + Send>(
     let session = session(opened, plan)?;
     let index = selected.index.as_deref();
     let (window, jobs) = (selected.window.clone(), selected.jobs.clone());
-    let part = Selection { window, index, parts: None, jobs, stop_after: None };
+    let part = Selection { window, running: None, index, parts: None, jobs, stop_after: None };
     let bytes = &mut *input::of(buffer);
     let ran = run::run(session, buffer, bytes, &part, listener, |output, _, _| write(output))
         .map_err(|error| unreadable(&buffer.name, &error))?;

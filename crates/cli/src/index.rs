@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tracewright::capture::{Kind, read_file};
 use tracewright::decode::Plan;
-use tracewright::index::{Index, Window};
+use tracewright::index::{Index, Running, Window};
 use tracewright::views::instructions::Parts;
 
 use crate::args::{UseIndexArgs, WindowArgs};
@@ -95,6 +95,8 @@ pub fn open(input: &Input, args: &UseIndexArgs) -> Result<Option<Index>, Fail> {
 pub struct Selected {
     /// What is inside.
     pub window: Window,
+    /// Of it, what is executed while these tasks run.
+    pub running: Option<Running>,
     /// An index, with which decoding begins near it.
     pub index: Option<Index>,
 }
@@ -136,7 +138,7 @@ impl Selected {
                 "a part of a pipe cannot be selected; write the trace to a file",
             ));
         }
-        Ok(Some(Selected { window, index: None }))
+        Ok(Some(Selected { window, running: None, index: None }))
     }
 
     /// Where the parts of ranges are noted.

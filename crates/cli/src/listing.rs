@@ -41,6 +41,19 @@ pub struct Contents {
     pub folded: bool,
 }
 
+/// Finds the part of a buffer that is listed, of the part that is selected.
+pub type Narrow<'a> =
+    dyn Fn(&Job<'_>, &RunOptions<'_>, Option<&Selected>) -> Result<Selected, Fail> + Sync + 'a;
+
+/// The part of a trace that is listed.
+#[derive(Clone, Copy)]
+pub struct PartArgs<'a> {
+    /// What is inside.
+    pub window: &'a WindowArgs,
+    /// What is listed of it, where that depends on the buffer.
+    pub narrow: Option<&'a Narrow<'a>>,
+}
+
 /// Lists the buffers of `input`. Returns whether the command succeeds.
 pub fn list(
     what: Contents,
@@ -48,7 +61,7 @@ pub fn list(
     committed: bool,
     jobs: &Jobs,
     args: &OutputArgs,
-    window: Option<&WindowArgs>,
+    part: PartArgs<'_>,
     select: &SelectArgs,
 ) -> Result<bool, Fail> {
     if args.format == Format::Opencsd {
@@ -62,15 +75,12 @@ pub fn list(
     report::notes(&input);
     input.readable(args.outcome.strict)?;
     let selected = match args.format {
-        Format::Opencsd => opencsd::selected(&input, window, args.errors.most(), committed)?,
-        _ => Selected::open(&input, window, committed)?,
+        Format::Opencsd => opencsd::selected(&input, part.window, args.errors.most(), committed)?,
+        _ => Selected::open(&input, Some(part.window), committed)?,
     };
     let text::Shown { packets, elements, .. } = what.text;
     select::check(select, select::Listed { packets, elements }, &input)?;
-    let inputs = match window {
-        Some(window) => index::inputs(&input, &window.index),
-        None => input.inputs.clone(),
-    };
+    let inputs = index::inputs(&input, &part.window.index);
     let mut output = Output::open(args.outcome.output.as_deref(), &inputs)?;
     if args.format == Format::Json {
         output.json(&json::head(what.verb))?;
@@ -84,9 +94,13 @@ pub fn list(
     };
     let count = input.buffers.len();
     let runs = Runs::new(count, committed, selected.as_ref()).stop_after(args.errors.most());
+    let runs = runs.of_part(part.narrow.is_some());
     let lister = Lister { what, args, select, count, colour, timed: by_time.is_some() };
     let work = |n: usize, job: &Job<'_>, jobs: Jobs, write: &mut TimedWrite<'_>| {
-        lister.list(n, job, &runs.options(jobs), write)
+        let options = runs.options(jobs);
+        let own = part.narrow.map(|narrow| narrow(job, &options, options.selected)).transpose()?;
+        let selected = own.as_ref().or(options.selected);
+        lister.list(n, job, &RunOptions { selected, ..options }, write)
     };
     let heading = |n: usize| lister.heading(n, &input);
     let listed = Listed {
@@ -95,7 +109,8 @@ pub fn list(
         by_time,
         limit: select.limit,
         ends_with_summary: args.format == Format::Text,
-        explains_nothing: args.format != Format::None && (selected.is_some() || select.filters()),
+        explains_nothing: args.format != Format::None
+            && (selected.is_some() || part.narrow.is_some() || select.filters()),
     };
     let problems = listed_buffers(&input, jobs, &mut output, listed, &runs, work)?;
     input.decodable()?;

@@ -76,6 +76,11 @@ impl<'a> Runs<'a> {
         Runs { stop_after: errors, ..self }
     }
 
+    /// The same, where the summaries are those of a part of the trace if it is a `part`.
+    pub fn of_part(self, part: bool) -> Self {
+        Runs { part: self.part || part, ..self }
+    }
+
     /// The same, where no summary is printed if it is `quiet`.
     pub fn quiet(self, quiet: bool) -> Self {
         Runs { quiet, ..self }
@@ -138,6 +143,7 @@ pub fn run_whole<L: Listener + Fork + Send>(
     let mut progress = Progress::new(buffer.size(), options.alone && options.selected.is_none());
     let selection = Selection {
         window: options.selected.map(|selected| selected.window.clone()).unwrap_or_default(),
+        running: options.selected.and_then(|selected| selected.running.as_ref()),
         index: options.selected.and_then(|selected| selected.index.as_ref()),
         parts: options.parts,
         jobs: options.jobs.clone(),

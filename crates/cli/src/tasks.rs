@@ -5,16 +5,19 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use tracewright::analysis::Code;
-use tracewright::analysis::tasks::{TaskFile, TaskThread, Tasks, ThreadList};
+use tracewright::analysis::tasks::{TaskFile, TaskThread, Tasks, ThreadList, ThreadRuns};
 use tracewright::capture::plain::line;
+use tracewright::index::Running;
+use tracewright::joined::JoinedBuffers;
 
-use crate::args::SwitchArgs;
+use crate::args::{RunningArgs, SwitchArgs};
 use crate::fail::Fail;
+use crate::index::Selected;
 use crate::input::{Input, Job};
 use crate::inputs::read_text;
 use crate::message;
 use crate::recordings;
-use crate::run::RunOptions;
+use crate::run::{RunOptions, Stop};
 use crate::stacks;
 
 /// The tasks of a buffer.
@@ -190,10 +193,7 @@ pub fn selected(
     if chosen.is_all() {
         return Ok(None);
     }
-    if job.buffer.is_piped() {
-        let why = "the trace is read twice, and a pipe can be read only once";
-        return Err(Fail::option("--task", "", why));
-    }
+    refuse_pipe(job)?;
     let all = threads(job, options, code, tasks)?;
     Ok(Some((chosen.threads(&all), all)))
 }
@@ -207,5 +207,85 @@ pub fn refuse_joined(chosen: &Chosen) -> Result<(), Fail> {
                        `timeline` select one of its threads";
             Err(Fail::option("--task", &line(name), why))
         }
+    }
+}
+
+fn refuse_pipe(job: &Job<'_>) -> Result<(), Fail> {
+    if job.buffer.is_piped() {
+        let why = "the trace is read twice, and a pipe can be read only once";
+        return Err(Fail::option("--task", "", why));
+    }
+    Ok(())
+}
+
+/// The tasks of `--task` of a verb that shows what is executed while they run.
+#[derive(Debug)]
+pub struct WhileRunning<'a> {
+    chosen: Chosen,
+    switches: &'a SwitchArgs,
+    path: &'a Path,
+}
+
+impl<'a> WhileRunning<'a> {
+    /// Those of `args`; `None` where everything is shown. `path` is that of `input`.
+    pub fn new(
+        args: &'a RunningArgs,
+        input: &Input,
+        committed: bool,
+        path: &'a Path,
+    ) -> Result<Option<WhileRunning<'a>>, Fail> {
+        let RunningArgs { task, switches } = args;
+        let Some(first) = task.first() else {
+            let unused = |option, value: &str| {
+                let why = "it changes what --task selects; add --task NAME";
+                Err(Fail::option(option, &line(value), why))
+            };
+            return match (switches.tasks.first(), switches.switch_at.first()) {
+                (Some(file), _) => unused("--tasks", &file.to_string_lossy()),
+                (_, Some(name)) => unused("--switch-at", name),
+                _ => Ok(None),
+            };
+        };
+        let refuse = |why| Err(Fail::option("--task", &line(first), why));
+        if committed {
+            return refuse("--committed needs the whole trace");
+        }
+        if JoinedBuffers::new(input.capture(), &input.buffers).is_some() {
+            return refuse(
+                "the buffers of a perf.data file are joined by thread: `functions` and `timeline` \
+                 select one of its threads",
+            );
+        }
+        Ok(Some(WhileRunning { chosen: Chosen::new(task), switches, path }))
+    }
+
+    /// When they run in a buffer, which is decoded for it.
+    pub fn running(&self, job: &Job<'_>, options: &RunOptions<'_>) -> Result<Running, Fail> {
+        refuse_pipe(job)?;
+        let code = job.code();
+        let tasks = of(self.switches, job, &code, self.path)?;
+        let jobs = options.jobs.clone();
+        let (selected, parts, stop) = (None, None, Stop::default());
+        let whole = RunOptions { jobs, selected, parts, stop, ..*options };
+        let visitor = (ThreadList::new(&tasks), ThreadRuns::default());
+        let ((list, runs), ..) = stacks::run(job, &whole, &code, &tasks, visitor, |_| true)?;
+        let chosen = self.chosen.threads(&listed(job, &code, &tasks, &list));
+        Ok(Running::new(&runs, |thread| chosen.contains(&thread)))
+    }
+
+    /// The part of a buffer in which they run: of the part `selected`, or of all of it.
+    pub fn part(
+        &self,
+        job: &Job<'_>,
+        options: &RunOptions<'_>,
+        selected: Option<&Selected>,
+    ) -> Result<Selected, Fail> {
+        let window = selected.map(|selected| selected.window.clone()).unwrap_or_default();
+        Ok(Selected { window, running: Some(self.running(job, options)?), index: None })
+    }
+
+    /// Fails for the first name that is of no task.
+    pub fn check(&self) -> Result<(), Fail> {
+        self.chosen.check()
     }
 }

@@ -19,6 +19,7 @@ use crate::position::Position;
 use crate::probe::Nothing;
 use crate::query::{Bound, Condition, Query, Which};
 use crate::resolve::Addresses;
+use crate::running::{Follower, Running};
 use crate::scan::Scan;
 use crate::writer::Subject;
 
@@ -45,6 +46,7 @@ pub struct Finder<'a> {
     /// Ends a search where it is set, between two batches of the index: the answer is not wanted
     /// any more. The error is [`Interrupted`](std::io::ErrorKind::Interrupted).
     pub stop: Option<Arc<AtomicBool>>,
+    running: Option<Running>,
     search: Search<'a>,
     damage: Option<IndexError>,
 }
@@ -63,8 +65,17 @@ impl<'a> Finder<'a> {
         let index = index.and_then(|index| Some((index, index.buffer(plan.buffer)?)));
         let session = subject.session(plan).ok()?;
         let search = Search::new(session.clone(), buffer, index);
-        let (limit, jobs, damage) = (usize::MAX, 1, None);
-        Some(Finder { subject, plan, index, session, limit, jobs, stop: None, search, damage })
+        let (limit, jobs, stop, running, damage) = (usize::MAX, 1, None, None, None);
+        Some(Finder { subject, plan, index, session, limit, jobs, stop, running, search, damage })
+    }
+
+    /// Finds only what is executed while some tasks run, without the index. Events of the link are
+    /// those of no task.
+    #[must_use]
+    pub fn while_running(mut self, running: Running) -> Self {
+        (self.index, self.search.index) = (None, None);
+        self.search.scan.without_index();
+        Finder { running: Some(running), ..self }
     }
 
     /// Why a part of the index was not used.
@@ -96,6 +107,9 @@ impl<'a> Finder<'a> {
             }
         }
         if let Some(link) = LinkQuery::of(&query.conditions) {
+            if self.running.is_some() && link.is_only_of_link() {
+                return Ok(none(query.which));
+            }
             return self.with_link(query, &link, domain, &offsets);
         }
         self.within(query.which, &query.conditions, domain, self.most(query.which))
@@ -114,8 +128,8 @@ impl<'a> Finder<'a> {
             false => self.page(Which::All, &query.conditions, domain, usize::MAX)?,
         };
         let mut events = match self.subject.capture.buffers.get(self.plan.buffer) {
-            Some(buffer) => link.events(buffer, self.plan)?,
-            None => Vec::new(),
+            Some(buffer) if self.running.is_none() => link.events(buffer, self.plan)?,
+            _ => Vec::new(),
         };
         events.retain(|(at, _)| offsets.contains(at));
         if query.which == Which::Count {
@@ -223,6 +237,7 @@ impl<'a> Finder<'a> {
     ) -> Result<Answer, FindError> {
         let text = matcher.remembers();
         let mut hits = Hits::new(which, matcher, domain, most);
+        hits.running = self.running.as_ref().map(Follower::new);
         let backward = which == Which::Last && !text;
         // The batches of the index, and what it does not cover.
         let batches = self.index.map_or(0, |(_, buffer)| buffer.batches().len());
@@ -436,6 +451,8 @@ fn none(which: Which) -> Answer {
 #[derive(Clone)]
 struct Hits<'a> {
     matcher: Matcher<'a>,
+    /// Whether the tasks run in which is searched.
+    running: Option<Follower>,
     /// That of the matcher, where it does not remember elements.
     least: (u64, u64),
     position: Position,
@@ -456,6 +473,7 @@ impl<'a> Hits<'a> {
         Hits {
             least: if matcher.remembers() { (0, 0) } else { matcher.least() },
             matcher,
+            running: None,
             position: Position::default(),
             whole: domain.clone(),
             domain: domain.clone(),
@@ -490,8 +508,9 @@ impl<'a> Hits<'a> {
             _ => 0,
         };
         let Position { elements, instructions: before, .. } = self.position;
-        let after = before.saturating_add(times.saturating_mul(instructions));
-        if at < self.least.0 || after < self.least.1 {
+        let executed = times.saturating_mul(instructions);
+        let after = before.saturating_add(executed);
+        if !self.runs(source, at, executed) || at < self.least.0 || after < self.least.1 {
             self.position.elements = elements.saturating_add(times);
             self.position.instructions = after;
             return;
@@ -512,9 +531,17 @@ impl<'a> Hits<'a> {
         self.position.instructions = after;
     }
 
+    /// Whether the tasks run at the next element of a source, which is taken or omitted.
+    fn runs(&mut self, source: usize, at: u64, instructions: u64) -> bool {
+        let Some(running) = &mut self.running else { return true };
+        let runs = running.has(source, at, instructions);
+        running.executed(source, instructions);
+        runs
+    }
+
     /// Takes `steps` of `batch`.
     fn steps(&mut self, batch: &Batch<'_>, steps: &[BlockStep]) {
-        if self.least != (0, 0) {
+        if self.least != (0, 0) && self.running.is_none() {
             let Position { elements, instructions, .. } = &mut self.position;
             let after = instructions.saturating_add(batch.instructions(steps));
             let last = steps.iter().map(|step| batch.at(*step)).max().unwrap_or(0);

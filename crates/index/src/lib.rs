@@ -12,6 +12,7 @@
 //! | `identity.rs` | what an index was made of |
 //! | `seek.rs`, `scan.rs` | from an index to the state of a session, and to the elements of segments |
 //! | `window.rs` | [`Window`]: the elements between two offsets, times, instructions or elements |
+//! | `running.rs` | [`Running`]: while some tasks run |
 //! | `tiles/` | what ran in each part of the trace, at each scale: made, written and read |
 //! | `view/` | [`view::View`], which reads it; [`view::Player`], which decodes parts |
 //! | `query.rs`, `matcher.rs`, `resolve.rs`, `find.rs` | [`Query`], and [`Finder`], which answers it |
@@ -91,6 +92,7 @@ mod position;
 mod probe;
 pub mod query;
 mod resolve;
+mod running;
 mod runs;
 mod scan;
 mod seek;
@@ -120,8 +122,9 @@ pub use key::{Key, Kind, channel, is_gap};
 pub use link::{LinkEvents, LinkKind, LinkRecord};
 pub use position::Position;
 pub use query::{Query, QueryError};
+pub use running::Running;
 pub use runs::Lines;
 pub use seek::Start;
 pub use segment::{Record, Restart, Segment, Stream, Times};
-pub use window::Window;
+pub use window::{Inside, Window};
 pub use writer::{Making, Subject};

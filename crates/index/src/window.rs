@@ -12,6 +12,7 @@ use crate::build::{fill, from};
 use crate::index::IndexedBuffer;
 use crate::position::Position;
 use crate::probe::Nothing;
+use crate::running::{Follower, Running};
 use crate::scan::Scan;
 use crate::segment::Segment;
 
@@ -38,6 +39,21 @@ pub struct Window {
     pub instruction: Option<Range<u64>>,
     /// Numbers of elements, counted from 0 in the order of the output.
     pub element: Option<Range<u64>>,
+}
+
+/// What is passed on.
+#[derive(Clone, Copy, Debug)]
+pub struct Inside<'a> {
+    /// What is inside this window.
+    pub window: &'a Window,
+    /// Of it, what is executed while these tasks run. Decoding begins at the begin of the buffer.
+    pub running: Option<&'a Running>,
+}
+
+impl<'a> From<&'a Window> for Inside<'a> {
+    fn from(window: &'a Window) -> Inside<'a> {
+        Inside { window, running: None }
+    }
 }
 
 impl Window {
@@ -92,16 +108,18 @@ impl Window {
 ///
 /// # Errors
 /// Where the buffer cannot be read.
-pub fn run<L: Listener + Fork>(
+pub fn run<'w, L: Listener + Fork>(
     session: Session,
     buffer: &Buffer,
-    window: &Window,
+    inside: impl Into<Inside<'w>>,
     index: Option<&IndexedBuffer>,
     listener: L,
     begin: &mut dyn FnMut(u64, u64),
     write: &mut dyn FnMut(L::Output) -> bool,
 ) -> io::Result<L> {
     let sources = session.state().sources();
+    let Inside { window, running } = inside.into();
+    let index = index.filter(|_| running.is_none());
     let mut scan = Scan::new(session, buffer, index);
     let (initial, mut listener) = (listener.state(), listener);
     let (mut first, mut end) = (0, usize::MAX);
@@ -132,6 +150,7 @@ pub fn run<L: Listener + Fork>(
         position: start?,
         shown: vec![false; sources],
         selections: (0..sources).map(|n| scan.selected(n)).collect(),
+        running: running.map(Follower::new),
         over: false,
         stopped: false,
         begin,
@@ -166,6 +185,7 @@ pub fn run_beside<A: Listener, L: Listener + Fork>(
         position: Position { times, contexts, ..Position::default() },
         shown: vec![false; sources],
         selections: (0..sources).map(|n| session.selected(n)).collect(),
+        running: None,
         over: false,
         stopped: false,
         begin: &mut |_, _| (),
@@ -231,6 +251,8 @@ struct Windowed<'a, L: Fork> {
     /// By source: what selects its memory, and what is selected, where that depends on more than
     /// the context.
     selections: Vec<Option<(MemorySelectors, Selection)>>,
+    /// Whether the tasks run that are selected.
+    running: Option<Follower>,
     over: bool,
     /// The output of the listener grows with the number of elements.
     grows: bool,
@@ -334,10 +356,15 @@ impl<L: Listener + Fork> Windowed<'_, L> {
     /// Takes `steps`, all of `batch`.
     fn steps(&mut self, batch: &Batch<'_>, steps: &[BlockStep]) {
         let instructions = batch.instructions(steps);
+        let running = self.running_in_all(batch.source, instructions);
         // Each range is passed on by itself where its parts matter, and where it may select memory.
         let together = self.window.instruction.is_none()
             && self.selections.get(batch.source).is_none_or(Option::is_none);
-        match self.has_all(batch, steps, instructions) {
+        let inside = match running {
+            Some(true) => self.has_all(batch, steps, instructions),
+            other => other,
+        };
+        match inside {
             Some(true) if together => {
                 self.show(batch.source, None);
                 for steps in steps.chunks(if self.grows { AT_ONCE } else { BatchBuffer::STEPS }) {
@@ -358,7 +385,7 @@ impl<L: Listener + Fork> Windowed<'_, L> {
                 return;
             }
         }
-        self.skip(steps.len() as u64, instructions, 1);
+        self.skip(batch.source, steps.len() as u64, instructions, 1);
         self.over = self.window.is_over(&self.position);
     }
 
@@ -369,10 +396,14 @@ impl<L: Listener + Fork> Windowed<'_, L> {
         let elements = ranges.len() as u64;
         let instructions = ranges.iter().map(|range| u64::from(range.instructions)).sum();
         let mut before = 0;
+        let running = self.running_in_all(source, u64::saturating_mul(instructions, times));
+        if running == Some(false) {
+            return self.skip(source, elements, instructions, times);
+        }
         if self.window.instruction.is_some() || self.window.element.is_some() {
             before = self.turns_before(elements, instructions, times);
-            self.skip(elements, instructions, before);
-        } else {
+            self.skip(source, elements, instructions, before);
+        } else if running.is_some() {
             let inside = self.has(Some(source), at, 1);
             if !inside || !listed || !self.grows {
                 if inside {
@@ -380,7 +411,7 @@ impl<L: Listener + Fork> Windowed<'_, L> {
                     self.listener.batch(batch);
                     self.relieve(OUTPUT);
                 }
-                return self.skip(elements, instructions, times);
+                return self.skip(source, elements, instructions, times);
             }
         }
         for _ in before..times {
@@ -406,10 +437,35 @@ impl<L: Listener + Fork> Windowed<'_, L> {
         skipped.saturating_sub(1).min(times)
     }
 
-    fn skip(&mut self, elements: u64, instructions: u64, times: u64) {
+    fn skip(&mut self, source: usize, elements: u64, instructions: u64, times: u64) {
         let Position { elements: before, instructions: executed, .. } = &mut self.position;
+        let instructions = instructions.saturating_mul(times);
         *before = before.saturating_add(elements.saturating_mul(times));
-        *executed = executed.saturating_add(instructions.saturating_mul(times));
+        *executed = executed.saturating_add(instructions);
+        if let Some(running) = &mut self.running {
+            running.executed(source, instructions);
+        }
+    }
+
+    /// Whether the tasks run at an element of `source` that has not been taken yet.
+    fn runs(&mut self, source: usize, at: u64, instructions: u64) -> bool {
+        let running = self.running.as_mut();
+        running.is_none_or(|running| running.has(source, at, instructions))
+    }
+
+    /// Whether they run during all of the next instructions. `None` where they do so during a part.
+    fn running_in_all(&mut self, source: usize, instructions: u64) -> Option<bool> {
+        match &mut self.running {
+            None => Some(true),
+            Some(running) => running.has_all(source, instructions),
+        }
+    }
+
+    /// What the tasks that run next depend on has changed while others ran.
+    fn changed(&mut self, source: usize) {
+        if let Some(shown) = self.shown.get_mut(source) {
+            *shown = false;
+        }
     }
 }
 
@@ -425,20 +481,27 @@ impl<L: Listener + Fork> Listener for Windowed<'_, L> {
             Element::Range(range) => u64::from(range.instructions),
             _ => 0,
         };
-        if self.has(Some(source), at, instructions) {
+        let runs = self.runs(source, at, instructions);
+        if runs && self.has(Some(source), at, instructions) {
             self.pass(source, at, element);
         } else {
             Before(&mut self.listener).element(source, at, element);
         }
+        let mut changes = matches!(element, Element::Context(_));
         if let Some(Some((selectors, selection))) = self.selections.get_mut(source) {
+            let before = *selection;
             selectors.follow(selection, &element);
+            changes |= before != *selection;
+        }
+        if changes && !runs {
+            self.changed(source);
         }
         if let (Element::Context(context), Some(last)) =
             (element, self.position.contexts.get_mut(source))
         {
             *last = Some((at, context));
         }
-        self.skip(1, instructions, 1);
+        self.skip(source, 1, instructions, 1);
         self.over = self.window.is_over(&self.position);
     }
 
@@ -446,12 +509,12 @@ impl<L: Listener + Fork> Listener for Windowed<'_, L> {
         if self.over || self.stopped {
             return;
         }
-        if self.has(Some(source), at, 0) {
+        if self.runs(source, at, 0) && self.has(Some(source), at, 0) {
             self.show(source, Some(&Element::Custom(custom)));
             self.listener.custom(source, at, custom, bytes);
             self.relieve(OUTPUT);
         }
-        self.skip(1, 0, 1);
+        self.skip(source, 1, 0, 1);
         self.over = self.window.is_over(&self.position);
     }
 
@@ -477,8 +540,12 @@ impl<L: Listener + Fork> Listener for Windowed<'_, L> {
         }
         let inside = match event {
             Event::Packet { source, bytes, .. } | Event::Undecodable { source, bytes, .. } => {
-                self.has(Some(*source), bytes.at(), 0)
+                let running = self.running.as_mut();
+                running.is_none_or(|running| running.has_packet(*source, bytes.at()))
+                    && self.has(Some(*source), bytes.at(), 0)
             }
+            // They are those of no task.
+            Event::UnknownId { .. } | Event::Link { .. } if self.running.is_some() => false,
             Event::UnknownId { at, .. } | Event::Link { at, .. } => self.has(None, *at, 0),
             _ => return,
         };

@@ -8,7 +8,7 @@ use tracewright_decode::input::Input;
 use tracewright_decode::{
     Caches, ErrorLimit, Fork, Jobs, Listener, Merge, Merging, Session, Tally, parallel,
 };
-use tracewright_index::{Index, IndexError, IndexedBuffer, Window, window};
+use tracewright_index::{Index, IndexError, IndexedBuffer, Inside, Running, Window, window};
 use tracewright_views::instructions::Parts;
 
 /// The part of each buffer that is decoded, and the threads.
@@ -16,6 +16,8 @@ use tracewright_views::instructions::Parts;
 pub struct Selection<'a> {
     /// The part.
     pub window: Window,
+    /// Of the part, only what is executed while these tasks run.
+    pub running: Option<&'a Running>,
     /// An index of the trace, with which decoding begins near the part.
     pub index: Option<&'a Index>,
     /// Receives which instructions of each range are in the part, before the range.
@@ -65,8 +67,8 @@ pub fn run<L: Listener + Fork + Send>(
         tally.merge(counts);
         write(output, at, &tally)
     };
-    let Selection { window, index, parts, jobs, .. } = selection;
-    if window.is_all() {
+    let Selection { window, running, index, parts, jobs, .. } = selection;
+    if window.is_all() && running.is_none() {
         let work = parallel::run(&mut session, input, &mut all, jobs, take)?;
         let (caches, refused, stopped) = (session.into_caches(), work.refused, all.ended());
         let listener = all.listener.0;
@@ -79,7 +81,8 @@ pub fn run<L: Listener + Fork + Send>(
         }
     };
     let write = &mut |output| take(output, 0);
-    let all = window::run(session, buffer, window, indexed, all, &mut begin, write)?;
+    let inside = Inside { window, running: *running };
+    let all = window::run(session, buffer, inside, indexed, all, &mut begin, write)?;
     let damage = indexed.and_then(IndexedBuffer::damage);
     let (stopped, listener) = (all.ended(), all.listener.0);
     Ok(Ran { listener, tally, caches: Caches::default(), refused: None, stopped, damage })

@@ -265,7 +265,7 @@ impl Trace {
     /// The part of each buffer that is decoded, and the threads.
     pub(crate) fn selection(&self) -> Selection<'_> {
         let (window, jobs) = (self.window.clone(), self.jobs.clone());
-        Selection { window, index: None, parts: None, jobs, stop_after: None }
+        Selection { window, running: None, index: None, parts: None, jobs, stop_after: None }
     }
 
     /// As [`session`](Self::session), with the caches of another session of this trace.

@@ -10,6 +10,7 @@
 //! | `list.rs` | [`ThreadList`]: the threads of a trace |
 //! | `names.rs` | [`TaskName`], [`TaskThread`]: names of threads |
 //! | `only.rs` | [`OnlyThreads`]: frames of some threads |
+//! | `runs.rs` | [`ThreadRuns`]: when each thread executes |
 
 mod description;
 mod detected;
@@ -17,6 +18,7 @@ mod list;
 mod names;
 mod only;
 mod orti;
+mod runs;
 mod system;
 #[cfg(test)]
 mod tests;
@@ -26,4 +28,5 @@ pub use detected::Tasks;
 pub use list::ThreadList;
 pub use names::{NamedBy, TaskName, TaskThread};
 pub use only::OnlyThreads;
+pub use runs::{ThreadRun, ThreadRuns};
 pub use system::{System, TaskFile};

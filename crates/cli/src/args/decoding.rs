@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 
 use super::input::{HowArgs, InputArgs, JobsArgs};
 use super::random::{SelectArgs, WindowArgs, offsets};
+use super::tasks::RunningArgs;
 
 /// The file of the output, and when the exit code is 1.
 #[derive(Debug, Args)]
@@ -144,6 +145,8 @@ pub struct DecodeArgs {
     #[command(flatten)]
     pub window: WindowArgs,
     #[command(flatten)]
+    pub running: RunningArgs,
+    #[command(flatten)]
     pub select: SelectArgs,
 }
 
@@ -164,6 +167,8 @@ pub struct InstructionsArgs {
     pub output: InstructionsOutput,
     #[command(flatten)]
     pub window: WindowArgs,
+    #[command(flatten)]
+    pub running: RunningArgs,
     #[command(flatten)]
     pub select: SelectArgs,
 }

@@ -10,9 +10,9 @@ use tracewright::views::functions::Sort;
 
 use super::decoding::{InfoFormat, OutcomeArgs};
 use super::input::{HowArgs, InputArgs, JobsArgs, SourceArgs};
-use super::own::group;
 use super::random::WindowArgs;
 use super::signals::{SignalArgs, hertz};
+use super::tasks::{SwitchArgs, TaskArgs};
 
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
@@ -308,26 +308,6 @@ impl FunctionFormat {
             FunctionFormat::Pprof => Some(PathFormat::Pprof),
         }
     }
-}
-
-/// Threads that the trace does not name.
-#[derive(Debug, Default, Args)]
-pub struct SwitchArgs {
-    /// Function that switches tasks by a return (repeatable). Those of FreeRTOS, ThreadX, Zephyr
-    /// and Linux are known.
-    #[arg(long = "switch-at", value_name = "SYMBOL", help_heading = group::COMMON)]
-    pub switch_at: Vec<String>,
-    /// Operating systems and names of tasks: TOML as in docs/tasks.md, or ORTI (repeatable).
-    #[arg(long = "tasks", value_name = "FILE", help_heading = group::COMMON)]
-    pub tasks: Vec<PathBuf>,
-}
-
-/// Tasks that are shown.
-#[derive(Debug, Default, Args)]
-pub struct TaskArgs {
-    /// Only the task with this name or identifier (repeatable); * stands for any characters.
-    #[arg(long, value_name = "NAME|ID")]
-    pub task: Vec<String>,
 }
 
 /// Order of the table of functions.

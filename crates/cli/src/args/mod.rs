@@ -11,6 +11,7 @@ mod profile;
 mod random;
 mod signals;
 mod table;
+mod tasks;
 mod timing;
 mod units;
 mod view;
@@ -22,7 +23,7 @@ pub use decoding::{
 };
 pub use functions::{
     BranchesArgs, CallsArgs, DiffArgs, FunctionFormat, FunctionsArgs, HistoryArgs, ReportArgs,
-    SwitchArgs, TimelineArgs,
+    TimelineArgs,
 };
 pub use input::{
     AlignArg, FramingArg, HowArgs, InputArgs, JobsArgs, SearchArgs, SourceArgs, image_sources,
@@ -37,6 +38,7 @@ pub use random::{FindArgs, FindFormat, IndexArgs, SelectArgs, UseIndexArgs, Wind
 pub use table::TableArgs;
 #[cfg(feature = "columns")]
 pub use table::TableOptions;
+pub use tasks::{RunningArgs, SwitchArgs};
 pub use timing::{ClockArg, TimingArgs, TimingFormat};
 pub use units::{
     DataArg, ModeArg, ProgramForm, SinkArg, UnitExplainArgs, UnitFilterArgs, UnitProgramArgs,

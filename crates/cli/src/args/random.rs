@@ -8,6 +8,7 @@ use tracewright::index::{Window, query};
 
 use super::input::{HowArgs, InputArgs, JobsArgs};
 use super::own::group;
+use super::tasks::RunningArgs;
 
 /// The part of a trace that is listed (docs/random-access.md).
 #[derive(Debug, Args)]
@@ -156,6 +157,8 @@ pub struct FindArgs {
     pub format: FindFormat,
     #[command(flatten)]
     pub threads: JobsArgs,
+    #[command(flatten)]
+    pub running: RunningArgs,
     #[command(flatten)]
     pub index: UseIndexArgs,
     /// Write the output to FILE instead of standard output.

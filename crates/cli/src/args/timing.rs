@@ -4,10 +4,10 @@ use clap::{Args, ValueEnum};
 use tracewright::analysis::timing::{Clock, Limit, Measure, Span};
 
 use super::decoding::OutcomeArgs;
-use super::functions::{SwitchArgs, TaskArgs};
 use super::input::{HowArgs, InputArgs, JobsArgs};
 use super::random::WindowArgs;
 use super::signals::hertz;
+use super::tasks::{SwitchArgs, TaskArgs};
 
 #[derive(Debug, Args)]
 #[command(after_long_help = "\

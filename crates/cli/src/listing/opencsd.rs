@@ -21,11 +21,10 @@ use crate::run::RunOptions;
 /// The part of the trace that `args` select; `None` for everything.
 pub fn selected(
     input: &Input,
-    args: Option<&WindowArgs>,
+    args: &WindowArgs,
     stop_after: Option<u64>,
     committed: bool,
 ) -> Result<Option<Selected>, Fail> {
-    let Some(args) = args else { return Ok(None) };
     let why = "with --format opencsd, elements and instructions are not those that `find` and the \
                other formats number; select them with --offset";
     if let Some(at) = args.at {

@@ -6,7 +6,8 @@ use tracewright::views::text;
 use crate::args::{DecodeArgs, Format};
 use crate::fail::Fail;
 use crate::input::Input;
-use crate::listing::{Contents, list};
+use crate::listing::{Contents, Narrow, PartArgs, list};
+use crate::tasks::WhileRunning;
 
 /// Runs the verb.
 pub fn run(args: &DecodeArgs) -> Result<bool, Fail> {
@@ -21,6 +22,20 @@ pub fn run(args: &DecodeArgs) -> Result<bool, Fail> {
     if args.output.format == Format::Opencsd {
         input.first_buffer(&args.input);
     }
-    let (jobs, window) = (args.threads.jobs(), Some(&args.window));
-    list(what, input, args.how.committed, &jobs, &args.output, window, &args.select)
+    let (jobs, committed) = (args.threads.jobs(), args.how.committed);
+    let (window, output, select) = (&args.window, &args.output, &args.select);
+    let Some(tasks) = WhileRunning::new(&args.running, &input, committed, args.input.path())?
+    else {
+        let part = PartArgs { window, narrow: None };
+        return list(what, input, committed, &jobs, output, part, select);
+    };
+    if output.format == Format::Opencsd {
+        let why = "OpenCSD's format has the whole trace; use another format";
+        return Err(Fail::option("--task", "", why));
+    }
+    let narrow: &Narrow<'_> = &|job, options, selected| tasks.part(job, options, selected);
+    let part = PartArgs { window, narrow: Some(narrow) };
+    let good = list(what, input, committed, &jobs, output, part, select)?;
+    tasks.check()?;
+    Ok(good)
 }

@@ -18,6 +18,8 @@ use crate::message;
 use crate::output::Output;
 use crate::recordings;
 use crate::report;
+use crate::run::Runs;
+use crate::tasks::WhileRunning;
 
 /// The bytes of trace in which the call stack of a result is found.
 const SPAN: u64 = 1 << 16;
@@ -46,6 +48,7 @@ pub fn run(args: &FindArgs) -> Result<bool, Fail> {
     if input.buffers.iter().any(|&buffer| input.capture().buffers[buffer].is_piped()) {
         return Err(Fail::input(&input.path, "a pipe cannot be searched; write it to a file"));
     }
+    let running = WhileRunning::new(&args.running, &input, false, args.input.path())?;
     let index = open(&input, &args.index)?;
     let mut output = Output::open(args.output.as_deref(), &inputs(&input, &args.index))?;
     if args.format == FindFormat::Json {
@@ -59,6 +62,10 @@ pub fn run(args: &FindArgs) -> Result<bool, Fail> {
         }
         let finder = Finder::new(input.trace.subject(), job.plan, index.as_ref());
         let Some(mut finder) = finder else { continue };
+        if let Some(tasks) = &running {
+            let runs = Runs::new(input.buffers.len(), false, None);
+            finder = finder.while_running(tasks.running(&job, &runs.options(args.threads.jobs()))?);
+        }
         finder.jobs = args.threads.jobs().count;
         if let Some(limit) = args.limit {
             finder.limit = limit;
@@ -103,6 +110,9 @@ pub fn run(args: &FindArgs) -> Result<bool, Fail> {
                 !found.is_empty()
             }
         };
+    }
+    if let Some(running) = &running {
+        running.check()?;
     }
     output.close()?;
     let traced = report::is_traced(&input);

@@ -18,6 +18,7 @@ use crate::recordings;
 use crate::report;
 use crate::run::{self, RunOptions, Runs};
 use crate::select;
+use crate::tasks::WhileRunning;
 
 /// Runs the verb.
 pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
@@ -26,6 +27,8 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
     let format = args.output.format;
     report::notes(&input);
     input.readable(args.output.outcome.strict)?;
+    let path = args.input.path();
+    let running = WhileRunning::new(&args.running, &input, args.how.committed, path)?;
     let selected = Selected::open(&input, Some(&args.window), args.how.committed)?;
     select::check(&args.select, select::Listed { packets: false, elements: true }, &input)?;
     let inputs = index::inputs(&input, &args.window.index);
@@ -35,7 +38,8 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
     }
     let colour = output.colour();
     let runs = Runs::new(input.buffers.len(), args.how.committed, selected.as_ref())
-        .stop_after(args.output.errors.most());
+        .stop_after(args.output.errors.most())
+        .of_part(running.is_some());
     // Counts of instructions, and of software writes and data accesses.
     let (instructions, data) = (AtomicU64::new(0), AtomicU64::new(0));
     let by_time = match format {
@@ -46,6 +50,9 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
     let work = |_: usize, job: &Job<'_>, jobs: Jobs, write: &mut TimedWrite<'_>| {
         let parts = selected.as_ref().and_then(Selected::parts);
         let options = RunOptions { parts: parts.as_ref(), ..runs.options(jobs) };
+        let own = running.as_ref().map(|tasks| tasks.part(job, &options, options.selected));
+        let own = own.transpose()?;
+        let options = RunOptions { selected: own.as_ref().or(options.selected), ..options };
         let (sources, filter) = (job.sources.to_vec(), select::filter(&args.select, job)?);
         let mut end = String::new();
         let tally = match format {
@@ -96,11 +103,15 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
         by_time,
         limit,
         ends_with_summary,
-        explains_nothing: !summary && (selected.is_some() || args.select.filters()),
+        explains_nothing: !summary
+            && (selected.is_some() || running.is_some() || args.select.filters()),
     };
     let jobs = args.threads.jobs();
     let problems = listing::listed_buffers(&input, &jobs, &mut output, listed, &runs, work)?;
     input.decodable()?;
+    if let Some(running) = &running {
+        running.check()?;
+    }
     output.close()?;
     let only_data = instructions.into_inner() == 0 && data.into_inner() > 0;
     if only_data {

@@ -6,7 +6,7 @@ use tracewright::views::text;
 use crate::args::{Format, PacketsArgs, RawFrames};
 use crate::fail::Fail;
 use crate::input::Input;
-use crate::listing::{Contents, list};
+use crate::listing::{Contents, PartArgs, list};
 
 /// Runs the verb.
 pub fn run(args: &PacketsArgs) -> Result<bool, Fail> {
@@ -31,5 +31,6 @@ pub fn run(args: &PacketsArgs) -> Result<bool, Fail> {
     if args.output.format == Format::Opencsd {
         input.first_buffer(&args.input);
     }
-    list(what, input, false, &args.threads.jobs(), &args.output, Some(&args.window), &args.select)
+    let part = PartArgs { window: &args.window, narrow: None };
+    list(what, input, false, &args.threads.jobs(), &args.output, part, &args.select)
 }

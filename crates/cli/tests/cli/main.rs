@@ -47,6 +47,7 @@ mod problems;
 mod profiles;
 mod real_arm;
 mod riscv;
+mod running_tasks;
 mod samples;
 mod select;
 mod shared;

@@ -197,7 +197,7 @@ fn window(trace: &Trace, window: Window, committed: bool, index: Option<&Index>)
     let view = Listing::new(Vec::new(), plan, sources, "messages", None, shown);
     let view = CommittedListener::when(committed, view);
     let (parts, jobs, stop_after) = (None, Jobs::new(1), None);
-    let selection = Selection { window, index, parts, jobs, stop_after };
+    let selection = Selection { window, running: None, index, parts, jobs, stop_after };
     let mut text = Vec::new();
     let write = |part: Vec<u8>, _, _: &_| {
         text.extend(part);

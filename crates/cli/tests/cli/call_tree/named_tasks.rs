@@ -5,7 +5,7 @@
 //! QEMU logs the registers before each instruction; the stores are those of the disassembly whose
 //! address is that of the variable. Whether an instruction is one of a handler is in the log.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
@@ -320,6 +320,8 @@ fn tasks_are_those_that_the_variable_names() {
             assert_eq!(output.code, Some(0), "{}", output.err);
             let rows = check(&snapshot, &expected_runs, context);
             check_names(&snapshot, &elf, &rows, &hook, context);
+            let sensor = hook.iter().find(|(name, _)| name == "sensor").expect("the task").1;
+            check_instructions(&snapshot, &steps, sensor);
         }
     }
 }
@@ -360,6 +362,29 @@ fn check(snapshot: &Path, expected_runs: &[(Option<u64>, u64)], context: bool) -
     }
     assert_eq!(found, sums, "context {context}");
     rows
+}
+
+/// Compares the instructions while a task runs with those that it executed, outside of handlers.
+fn check_instructions(snapshot: &Path, steps: &[Step], block: u64) {
+    let words = format!("instructions --format pc --task {block:#x}");
+    let output = tracewright(&args(&words, &[snapshot]));
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    let pcs = output.out.lines().map(|pc| u64::from_str_radix(pc, 16).expect("hexadecimal"));
+    let in_handlers: HashSet<u64> =
+        steps.iter().filter(|step| step.handler).map(|step| step.pc).collect();
+    let (mut current, mut want, mut handlers) = (None, Vec::new(), 0);
+    for step in steps {
+        if current == Some(block) && !in_handlers.contains(&step.pc) {
+            want.push(step.pc);
+        }
+        handlers += usize::from(current == Some(block) && step.handler);
+        current = step.store.or(current);
+    }
+    let (own, others): (Vec<u64>, Vec<u64>) = pcs.partition(|pc| !in_handlers.contains(pc));
+    assert!(want.len() > 1000, "{}", want.len());
+    assert_eq!(own, want);
+    // The handlers that interrupt it, and the one that switches to another task.
+    assert!(others.len() > handlers / 2, "{} {handlers}", others.len());
 }
 
 /// Compares the names of tasks with those of the hook, and selects one.
