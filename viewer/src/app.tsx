@@ -352,11 +352,11 @@ export function App() {
         <Divider label="Height of the timeline" value={upper.value} set={(value) => (upper.value = value)} />
         <section class="panes" ref={panes} aria-label="Panels" style={{ flexGrow: 1 - upper.value }}>
           <div class="half" style={{ flexGrow: leftWidth.value }}>
-            <LeftPane />
+            {state.pictured.value && <LeftPane />}
           </div>
           <Divider label="Width of the left panel" column value={leftWidth.value} set={(value) => (leftWidth.value = value)} />
           <div class="half" style={{ flexGrow: 1 - leftWidth.value }}>
-            <RightPane />
+            {state.pictured.value && <RightPane />}
           </div>
         </section>
       </main>

@@ -68,7 +68,8 @@ async function start(root: HTMLElement): Promise<void> {
   root.replaceChildren();
   render(<App />, root);
   remember();
-  await firstPicture();
+  if (state.buffer.peek() !== null) await firstPicture();
+  state.pictured.value = true;
   followFocus();
   followOutput();
   followValues();

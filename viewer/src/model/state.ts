@@ -51,6 +51,8 @@ export const queue = new Queue(6);
 export const capture = signal<Capture | null>(null);
 export const bufferNumber = signal(0);
 export const functions = signal<ReadonlyMap<number, FunctionInfo>>(new Map());
+/** The first picture was drawn, or there is none: panels come after it. */
+export const pictured = signal(false);
 /** What the page could not do, for people. */
 export const problem = signal<string | null>(null);
 export const notice = signal<string | null>(null);
