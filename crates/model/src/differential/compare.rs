@@ -330,7 +330,9 @@ fn normal(trial: &Trial, outputs: &[Output]) -> Vec<Output> {
             | Output::NoCode(_)
             | Output::Malformed(_)
             | Output::Exception { .. } => {
-                missing = matches!(output, Output::NoCode(_));
+                // After an address that is not reached the code may be missing still.
+                let unreached = matches!(output, Output::Malformed(Malformed::NotReached));
+                missing = matches!(output, Output::NoCode(_)) || missing && unreached;
                 if std::mem::take(&mut on) {
                     normal.push(Output::TraceOn);
                 }

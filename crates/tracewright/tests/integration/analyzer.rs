@@ -33,6 +33,8 @@ fn damaged_streams() {
         1_690_099_729_760_541,
         // Two source addresses that the program does not reach, before a Q element without code.
         27_865_029_776_859_789,
+        // The same between two source addresses without code.
+        23_347_306_931_016_197,
     ];
     for seed in (0..times(2000)).chain(seeds) {
         if let Err(difference) = differential::check(&Trial::damaged(seed)) {
