@@ -333,7 +333,11 @@ fn unknown_register(text: &str, raw: &RawTrace) -> Option<String> {
             || protocol.is_unused(name)
             || protocol.register_name(name).is_some()
     };
-    if protocols.iter().any(is_known) {
+    // The addresses in the comparators of a DWT complete what an ITM traces.
+    let is_comparator =
+        name.strip_prefix("DWT_COMP").is_some_and(|n| n.parse().is_ok_and(|n: u8| n < 4));
+    let has_itm = protocols.iter().any(|protocol| matches!(protocol, AnyProtocol::Itm));
+    if protocols.iter().any(is_known) || is_comparator && has_itm {
         return None;
     }
     let known: Vec<_> = registers.iter().map(|r| r.name).collect();

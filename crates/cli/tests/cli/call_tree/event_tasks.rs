@@ -215,6 +215,7 @@ fn check_row(row: &Value, measure: &str, want: &Totals, unit: Unit) {
 fn json(options: &str, path: &Path) -> Vec<Value> {
     let output = tracewright(&args(options, &[path]));
     assert_eq!(output.code, Some(0), "{options}: {}", output.err);
+    assert!(!output.err.contains("not used"), "{}", output.err);
     output.out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
