@@ -141,37 +141,34 @@ fn middle(least: u64, most: u64) -> f64 {
 impl Statistics {
     /// Adds a duration.
     pub(super) fn add(&mut self, duration: Interval, place: Place) {
-        self.add_all(&[Bounds::new(duration, place)]);
+        self.push(Bounds::new(duration, place));
     }
 
-    /// Adds durations.
-    pub(super) fn add_all(&mut self, more: &[Bounds]) {
-        let Some(first) = more.first() else { return };
-        if self.count == 0 && self.longest == (0, 0) {
-            self.most = first.place;
+    /// Adds a duration. Those that are stored are in the sums later.
+    #[inline]
+    pub(super) fn push(&mut self, Bounds { least, most, place }: Bounds) {
+        if (most, least) > self.longest || self.count == 0 && self.longest == (0, 0) {
+            (self.longest, self.most) = ((most, least), place);
         }
-        for &Bounds { least, most, place } in more {
-            if (most, least) > self.longest {
-                (self.longest, self.most) = ((most, least), place);
-            }
-        }
-        self.count += more.len() as u64;
+        self.count += 1;
         match &mut self.stored {
             Stored::All { least: all, most: ends } => {
-                all.extend(more.iter().map(|own| own.least));
-                ends.extend(more.iter().map(|own| own.most));
+                all.push(least);
+                ends.push(most);
             }
-            Stored::Bins { least: all, most: ends, open } => {
-                for own in more {
-                    bump(all.get_mut(bin(own.least)));
-                    match own.most {
-                        OPEN => *open += 1,
-                        most => bump(ends.get_mut(bin(most))),
-                    }
-                }
-                self.sum_of(|| more.iter().map(|own| (own.least, own.most)));
-            }
+            Stored::Bins { .. } => self.add_to_bins(least, most),
         }
+    }
+
+    #[inline(never)]
+    fn add_to_bins(&mut self, value: u64, end: u64) {
+        let Stored::Bins { least, most, open } = &mut self.stored else { return };
+        bump(least.get_mut(bin(value)));
+        match end {
+            OPEN => *open += 1,
+            end => bump(most.get_mut(bin(end))),
+        }
+        self.sum_of(|| std::iter::once((value, end)));
     }
 
     /// Adds to the sums, the extremes, the mean, and the squares of differences to it, those of

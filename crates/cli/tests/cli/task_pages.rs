@@ -235,3 +235,61 @@ fn the_page_has_the_names_of_tasks() {
     let refused = tracewright(&["index", path, "--no-view", "--tasks", table]);
     assert_eq!(refused.code, Some(2), "{}", refused.err);
 }
+
+/// The outputs of `timeline` are read again.
+#[test]
+fn files_of_timelines_have_the_names_of_tasks() {
+    let folder = Folder::new("task-files");
+    let snapshot = trace(&folder);
+    let table = folder.path("tasks.toml");
+    let written = |format: &str| {
+        let file = folder.path("timeline");
+        let mut all = args("timeline --tasks", &[&table, &snapshot]);
+        all.extend(args(&format!("--format {format} -o"), &[&file]));
+        let output = tracewright(&all);
+        assert_eq!(output.code, Some(0), "{}", output.err);
+        fs::read(file).unwrap()
+    };
+    let names = ["task 0x90100 first_task", "task second_block", "task Idle"];
+    let own = |name: &str| format!("ETM4_0 {name}");
+    for (format, list) in [("firefox", "threads"), ("chrome", "traceEvents")] {
+        let json: Value = serde_json::from_slice(&written(format)).expect("JSON");
+        let all = json[list].as_array().expect("a list");
+        for name in names.map(own) {
+            let is = |thread: &&Value| match format {
+                "firefox" => thread["name"] == *name,
+                _ => thread["name"] == "thread_name" && thread["args"]["name"] == *name,
+            };
+            assert!(all.iter().any(|thread| is(&thread)), "{format} {name}");
+        }
+    }
+    let bytes = written("perfetto");
+    for name in names.map(own) {
+        assert!(bytes.windows(name.len()).any(|part| part == name.as_bytes()), "{name}");
+    }
+    // The changes of the variable that has the running task are the runs of the log.
+    let text = String::from_utf8(written("vcd --load 100 --idle idle")).expect("text");
+    let load = text.lines().find(|line| line.contains("$var real 64 ")).expect("the load");
+    let load = load.split(' ').nth(3).expect("an identifier");
+    let values = text.lines().filter_map(|line| line.strip_prefix('r')?.split_once(' '));
+    let values: Vec<f64> = values
+        .filter(|(_, id)| *id == load)
+        .map(|(value, _)| value.parse().expect("a number"))
+        .collect();
+    assert!(values.len() > 10 && values.iter().all(|value| (0.0..=100.0).contains(value)));
+    assert!(values.iter().any(|value| *value < 100.0 && *value > 0.0), "{values:?}");
+    let (head, _) = text.split_once("$scope module ETM4_0 $end").expect("the source");
+    let id = text[head.len()..].split_whitespace().nth(7).expect("a variable");
+    let runs = text.lines().filter_map(|line| {
+        let (name, of) = line.strip_prefix('s')?.split_once(' ')?;
+        (of == id).then(|| name.to_owned())
+    });
+    let runs: Vec<String> = runs.collect();
+    let mut order: Vec<usize> = (0..600usize).map(|n| n * n % 7 % 3).collect();
+    order.dedup();
+    let word = |name: &str| own(name).replace(' ', "_");
+    let known: Vec<usize> =
+        runs.iter().filter_map(|run| names.iter().position(|name| word(name) == *run)).collect();
+    // The first run is not named.
+    assert!(known.len() > 200 && order.ends_with(&known), "{} {}", known.len(), order.len());
+}
