@@ -3,15 +3,18 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use tracewright::analysis::tasks::TaskFile;
 use tracewright::capture::Bytes;
 use tracewright::decode::Plan;
 use tracewright::index::{Index, Making, Window};
 use tracewright_viewer::{Exporting, Files, MOST_EXPORTED, Served, export, part_of};
 
 use crate::about::About;
+use crate::args::UseIndexArgs;
 use crate::fail::Fail;
 use crate::index;
 use crate::input::Input;
+use crate::message;
 use crate::report;
 
 /// Reads a file of at most a number of bytes.
@@ -27,6 +30,8 @@ pub struct Exported<'a> {
     pub window: Option<&'a Window>,
     /// An index with a view, where there is one.
     pub index: Option<&'a Index>,
+    /// Systems and names of tasks.
+    pub tasks: &'a [TaskFile],
     /// The calls over time are of all elements: without them, where only others are wanted.
     pub with_calls: bool,
     /// Threads that make the index.
@@ -53,7 +58,7 @@ pub fn page(input: &Input, how: Exported<'_>) -> Result<(String, Vec<String>), F
                 true => index::plans(input),
                 false => Vec::new(),
             };
-            made = make(input, &plans, how.jobs)?;
+            made = make(input, &plans, how.tasks, how.jobs)?;
             &made
         }
     };
@@ -64,7 +69,8 @@ pub fn page(input: &Input, how: Exported<'_>) -> Result<(String, Vec<String>), F
         source_roots: how.source_roots.to_vec(),
         any_source: false,
     };
-    let mut served = Served::new(&input.trace, index, files).map_err(|error| failed(&error))?;
+    let served = Served::new(&input.trace, index, files).map_err(|error| failed(&error))?;
+    let mut served = served.with_tasks(how.tasks);
     served.notes = how.lacks;
     let part = match how.window {
         Some(window) if !served.is_empty() => {
@@ -87,8 +93,26 @@ pub fn page(input: &Input, how: Exported<'_>) -> Result<(String, Vec<String>), F
     export(&served, &exporting).map_err(|error| failed(&error))
 }
 
+/// The index of `args` or the one beside the capture, if it has a view, with the tasks of these
+/// systems.
+pub fn with_view(
+    input: &Input,
+    args: &UseIndexArgs,
+    tasks: &[TaskFile],
+) -> Result<Option<Index>, Fail> {
+    let Some(index) = index::open(input, args)?.filter(Index::has_view) else { return Ok(None) };
+    if index.tasks() == input.trace.subject().tasks_checksum(&index::plans(input), tasks) {
+        return Ok(Some(index));
+    }
+    message::line(
+        "note: the index is not used: the tasks in its call stacks are those of other systems; \
+         `tracewright index` makes it again",
+    );
+    Ok(None)
+}
+
 /// An index with a view, in memory.
-pub fn make(input: &Input, plans: &[Plan], jobs: usize) -> Result<Index, Fail> {
+pub fn make(input: &Input, plans: &[Plan], tasks: &[TaskFile], jobs: usize) -> Result<Index, Fail> {
     let failed = |error: &dyn std::fmt::Display| Fail::input(&input.path, &error.to_string());
     let making = Making { view: true, jobs, ..Making::default() };
     let mut bytes = Vec::new();
@@ -96,7 +120,7 @@ pub fn make(input: &Input, plans: &[Plan], jobs: usize) -> Result<Index, Fail> {
         bytes.extend_from_slice(part);
         Ok(true)
     };
-    let done = input.trace.subject().make(plans, &making, write);
+    let done = input.trace.subject().make_with(plans, &making, tasks, write);
     done.map_err(|error| failed(&error))?;
     Index::read(Bytes::from(bytes)).map_err(|error| failed(&error))
 }

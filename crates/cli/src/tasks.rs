@@ -1,7 +1,7 @@
 //! Tasks of operating systems: what `--tasks`, `--task` and `--switch-at` select.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use tracewright::analysis::Code;
@@ -22,7 +22,7 @@ use crate::stacks;
 
 /// The tasks of a buffer.
 pub fn of(switches: &SwitchArgs, job: &Job<'_>, code: &Code, path: &Path) -> Result<Tasks, Fail> {
-    let files = files(switches)?;
+    let files = files(&switches.tasks)?;
     let image = job.sources.first().map(|source| source.program.start());
     let tasks = Tasks::of_capture(job.capture(), image.as_ref(), code, &files);
     Ok(tasks.with_switches(given(switches, code, path)?))
@@ -67,17 +67,17 @@ pub fn of_joined(
     code: &Code,
     path: &Path,
 ) -> Result<Tasks, Fail> {
-    let tasks = Tasks::of_capture(input.capture(), None, code, &files(switches)?);
+    let tasks = Tasks::of_capture(input.capture(), None, code, &files(&switches.tasks)?);
     Ok(tasks.with_switches(given(switches, code, path)?))
 }
 
 /// The files of `--tasks`.
-fn files(switches: &SwitchArgs) -> Result<Vec<TaskFile>, Fail> {
-    let read = |path: &std::path::PathBuf| {
+pub fn files(paths: &[PathBuf]) -> Result<Vec<TaskFile>, Fail> {
+    let read = |path: &PathBuf| {
         let file = TaskFile::read(&read_text(path)?);
         file.map_err(|why| Fail::input(path, &why.to_string()))
     };
-    switches.tasks.iter().map(read).collect()
+    paths.iter().map(read).collect()
 }
 
 /// The functions of `--switch-at`.

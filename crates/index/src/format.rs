@@ -12,7 +12,9 @@ use crate::totals::Totals;
 /// The first bytes of a file.
 const MAGIC: &[u8; 8] = b"TWXINDEX";
 /// The version of the format.
-const VERSION: u16 = 5;
+const VERSION: u16 = 6;
+/// The version without [tasks](Head::tasks), which is still read, and written where there are none.
+const WITHOUT_TASKS: u16 = 5;
 /// The version without the sections of the [view](crate::view), which is still read.
 const WITHOUT_VIEW: u16 = 3;
 /// The first bytes of a batch.
@@ -43,6 +45,8 @@ pub(crate) struct Head {
     pub(crate) full: bool,
     /// With the sections of a view: the binary logarithm of the length of a tile.
     pub(crate) view: Option<u8>,
+    /// How tasks are named, where the system of the program is known.
+    pub(crate) tasks: Option<u64>,
     /// Written by an earlier version, without these sections.
     pub(crate) old: bool,
     /// The length of a segment.
@@ -80,7 +84,12 @@ impl Head {
     /// The head as bytes.
     pub(crate) fn write(&self) -> Vec<u8> {
         let mut out = MAGIC.to_vec();
-        out.extend((if self.old { WITHOUT_VIEW } else { VERSION }).to_le_bytes());
+        let version = match (self.old, self.tasks) {
+            (true, _) => WITHOUT_VIEW,
+            (false, None) => WITHOUT_TASKS,
+            (false, Some(_)) => VERSION,
+        };
+        out.extend(version.to_le_bytes());
         let view = if self.view.is_some() { VIEW } else { 0 };
         out.extend((view | if self.full { FULL } else { 0 }).to_le_bytes());
         let mut rest = Vec::new();
@@ -88,6 +97,7 @@ impl Head {
         rest.extend(self.stamps.to_le_bytes());
         if !self.old {
             rest.push(self.view.unwrap_or(0));
+            rest.extend(self.tasks.into_iter().flat_map(u64::to_le_bytes));
         }
         put(&mut rest, self.buffers.len() as u64);
         for buffer in &self.buffers {
@@ -116,7 +126,7 @@ impl Head {
         }
         let damaged = IndexError::Damaged { at: 8 };
         let version = from.u16().ok_or(damaged.clone())?;
-        if ![VERSION, WITHOUT_VIEW].contains(&version) {
+        if ![VERSION, WITHOUT_TASKS, WITHOUT_VIEW].contains(&version) {
             return Err(IndexError::Version(version));
         }
         let _flags = from.u16();
@@ -138,7 +148,8 @@ impl Head {
     fn parse(bytes: &[u8]) -> Option<Head> {
         let mut from = Reader(bytes);
         from.bytes(MAGIC.len())?;
-        let old = from.u16()? == WITHOUT_VIEW;
+        let version = from.u16()?;
+        let old = version == WITHOUT_VIEW;
         let flags = from.u16()?;
         let full = flags & FULL != 0;
         from.u32()?;
@@ -148,6 +159,7 @@ impl Head {
         if log2 > MOST_LOG2 {
             return None;
         }
+        let tasks = if version == VERSION { Some(from.u64()?) } else { None };
         let mut buffers = Vec::new();
         for _ in 0..from.count()? {
             let mut buffer = BufferHead {
@@ -167,7 +179,7 @@ impl Head {
             buffers.push(buffer);
         }
         let whole = from.0.is_empty() && segment > 0;
-        whole.then_some(Head { full, view, old, segment, stamps, buffers })
+        whole.then_some(Head { full, view, tasks, old, segment, stamps, buffers })
     }
 
     /// The length of the head of each batch.
@@ -402,6 +414,7 @@ mod tests {
         let head = Head {
             full: true,
             view: Some(13),
+            tasks: Some(7),
             old: false,
             segment: 1 << 18,
             stamps: 5,
@@ -410,7 +423,7 @@ mod tests {
         let bytes = head.write();
         assert_eq!(Head::length(&bytes[..16]), Ok(bytes.len() as u64));
         assert_eq!(Head::read(&bytes).as_ref(), Ok(&head));
-        let old = Head { old: true, view: None, ..head };
+        let old = Head { old: true, view: None, tasks: None, ..head };
         assert_eq!(Head::read(&old.write()), Ok(old));
         for bit in 0..bytes.len() * 8 {
             let mut flipped = bytes.clone();

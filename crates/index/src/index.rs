@@ -113,6 +113,12 @@ impl Index {
         self.head.view.is_some()
     }
 
+    /// Where the system of the program names tasks: a checksum of how it does so, for which the
+    /// call stacks of the view were found. `None` without a view, and where no system is known.
+    pub fn tasks(&self) -> Option<u64> {
+        self.head.tasks
+    }
+
     /// A section of a batch.
     pub(crate) fn section(
         &self,

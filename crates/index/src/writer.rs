@@ -3,14 +3,17 @@
 use std::io;
 use std::sync::Arc;
 
+use tracewright_analysis::tasks::{TaskFile, Tasks};
 use tracewright_analysis::{Code, Transfers};
 use tracewright_base::Waypoints;
 use tracewright_capture::Capture;
+use tracewright_decode::plan::Planned;
 use tracewright_decode::{ForeignPlan, Memory, Options, Plan, Program, Session};
 use tracewright_image::CacheOptions;
 
 use crate::build::{Build, Receive};
 use crate::chain::Shape;
+use crate::checksum::Checksum;
 use crate::collect::Functions;
 use crate::error::IndexError;
 use crate::format::{Batch, Head};
@@ -116,21 +119,60 @@ impl Subject<'_> {
 
     /// Finds the transfers of the sources of `plan`, between the functions of `code`.
     pub fn transfers(&self, plan: &Plan, code: &Code) -> Transfers {
+        self.transfers_with(plan, code, None)
+    }
+
+    /// The same, with what names tasks.
+    pub(crate) fn transfers_with(
+        &self,
+        plan: &Plan,
+        code: &Code,
+        tasks: Option<&Tasks>,
+    ) -> Transfers {
         let caches = plan.sources.iter().map(|planned| {
             let options = CacheOptions { riscv: planned.config.riscv(), ..CacheOptions::default() };
             let program = self.memory.seen_by(self.capture, plan.buffer, planned.source);
             program.cache(Waypoints::default(), options)
         });
-        Transfers::new(code.clone(), caches.collect())
+        let transfers = Transfers::new(code.clone(), caches.collect());
+        match tasks {
+            None => transfers,
+            Some(tasks) => transfers.watching(tasks),
+        }
     }
 
-    fn head(&self, plans: &[Plan], making: &Making) -> Head {
+    /// The tasks of a buffer. Systems of `files` come before those that are known. `code` is [that
+    /// of the plan](Self::code).
+    pub fn tasks(&self, plan: &Plan, code: &Code, files: &[TaskFile]) -> Tasks {
+        let program = |planned: &Planned| {
+            self.memory.seen_by(self.capture, plan.buffer, planned.source).start()
+        };
+        let image = plan.sources.first().map(program);
+        Tasks::of_capture(self.capture, image.as_ref(), code, files)
+    }
+
+    /// The same, where the system is known.
+    pub(crate) fn system(&self, plan: &Plan, code: &Code, files: &[TaskFile]) -> Option<Tasks> {
+        Some(self.tasks(plan, code, files)).filter(|tasks| tasks.system().is_some())
+    }
+
+    /// What [`Index::tasks`] is of an index that is made for these plans and files.
+    pub fn tasks_checksum(&self, plans: &[Plan], files: &[TaskFile]) -> Option<u64> {
+        let plan = plans.iter().find(|plan| !plan.sources.is_empty())?;
+        let tasks = self.system(plan, &self.code(plan), files)?;
+        let about = format!("{:?} {:?}", tasks.system(), tasks.watched());
+        Some(Checksum::of(about.as_bytes()))
+    }
+
+    fn head(&self, plans: &[Plan], making: &Making, files: &[TaskFile]) -> Head {
         let memory = identity::of_memory(self.capture, self.memory);
         let identity = |plan| identity::identity(self.capture, plan, self.options, memory);
         let stamps = identity::stamps(self.capture, self.memory);
+        let view = (making.view && !making.growing).then_some(making.shape.tile_log2);
         Head {
             full: making.full,
-            view: (making.view && !making.growing).then_some(making.shape.tile_log2),
+            view,
+            tasks: view.and_then(|_| self.tasks_checksum(plans, files)),
             old: false,
             segment: making.shape.segment,
             stamps: if making.growing { 0 } else { stamps },
@@ -147,14 +189,29 @@ impl Subject<'_> {
         &self,
         plans: &[Plan],
         making: &Making,
+        write: impl FnMut(&[u8], u64) -> io::Result<bool>,
+    ) -> io::Result<()> {
+        self.make_with(plans, making, &[], write)
+    }
+
+    /// As [`make`](Subject::make), with systems and names of tasks.
+    ///
+    /// # Errors
+    /// As [`make`](Subject::make).
+    pub fn make_with(
+        &self,
+        plans: &[Plan],
+        making: &Making,
+        files: &[TaskFile],
         mut write: impl FnMut(&[u8], u64) -> io::Result<bool>,
     ) -> io::Result<()> {
-        if !write(&self.head(plans, making).write(), 0)? {
+        if !write(&self.head(plans, making, files).write(), 0)? {
             return Ok(());
         }
         let mut before = 0;
         for (n, plan) in plans.iter().enumerate() {
-            before += self.buffer(n, plan, making, None, |bytes, at| write(bytes, before + at))?;
+            let write = |bytes: &[u8], at| write(bytes, before + at);
+            before += self.buffer(n, plan, making, files, None, write)?;
         }
         Ok(())
     }
@@ -182,8 +239,8 @@ impl Subject<'_> {
         let mut before = 0;
         for (n, plan) in plans.iter().enumerate() {
             let indexed = index.buffer(plan.buffer);
-            before +=
-                self.buffer(n, plan, &making, indexed, |bytes, at| write(bytes, before + at))?;
+            let write = |bytes: &[u8], at| write(bytes, before + at);
+            before += self.buffer(n, plan, &making, &[], indexed, write)?;
         }
         Ok(())
     }
@@ -194,6 +251,7 @@ impl Subject<'_> {
         number: usize,
         plan: &Plan,
         making: &Making,
+        files: &[TaskFile],
         indexed: Option<&IndexedBuffer>,
         mut write: impl FnMut(&[u8], u64) -> io::Result<bool>,
     ) -> io::Result<u64> {
@@ -216,14 +274,16 @@ impl Subject<'_> {
         }
         let sources = plan.sources.len();
         let code = (making.view && !making.growing).then(|| self.code(plan));
+        let tasks = code.as_ref().and_then(|code| self.system(plan, code, files));
         let view = code.as_ref().map(|code| {
             let shape = ViewShape::new(making.shape.tile_log2, buffer.len());
-            Builder::new(shape, sources, &builder::Program::of(code))
+            let program = builder::Program::of(code, tasks.as_ref());
+            Builder::new(shape, sources, &program, tasks.as_ref())
         });
         let build = Build {
             buffer,
             session,
-            transfers: code.map(|code| self.transfers(plan, &code)),
+            transfers: code.map(|code| self.transfers_with(plan, &code, tasks.as_ref())),
             functions: self.functions(plan),
             full: making.full,
             shape: making.shape,

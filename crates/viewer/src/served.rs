@@ -8,9 +8,10 @@ use std::sync::OnceLock;
 
 use tracewright::Trace;
 use tracewright::analysis::coverage::{ProgramFile, program_files};
+use tracewright::analysis::tasks::TaskFile;
 use tracewright::analysis::{Code, FunctionId};
 use tracewright::decode::Plan;
-use tracewright::index::view::View;
+use tracewright::index::view::{View, ViewThread};
 use tracewright::index::{Checksum, Index, IndexError, IndexedBuffer};
 use tracewright::symbols::Lines;
 use tracewright::views::Source;
@@ -50,6 +51,8 @@ pub struct Served<'a> {
     /// What lacks, a sentence each.
     pub notes: Vec<String>,
     pub(crate) files: Files<'a>,
+    /// Systems and names of tasks.
+    pub(crate) tasks: &'a [TaskFile],
     program: OnceLock<ProgramLines>,
     /// Identifies the trace and how it is decoded.
     pub(crate) checksum: String,
@@ -63,6 +66,8 @@ pub(crate) struct ServedBuffer<'a> {
     pub(crate) sources: &'a [Source],
     pub(crate) view: View<'a>,
     pub(crate) code: Code,
+    /// The names of threads that are tasks, by their numbers in the view.
+    pub(crate) threads: Vec<Option<String>>,
     /// First address, address after the last one, and number in the view, of functions with fixed
     /// addresses.
     functions: Vec<(u64, u64, u32)>,
@@ -147,12 +152,23 @@ impl<'a> Served<'a> {
             let Some(view) = View::new(index, indexed)? else { continue };
             let (sources, code) = (trace.sources_of(number), subject.code(plan));
             let functions = fixed(&view, &code);
-            buffers.push(ServedBuffer { number, plan, sources, view, code, functions });
+            let threads = task_names(trace, plan, sources, (&view, &code), &[]);
+            buffers.push(ServedBuffer { number, plan, sources, view, code, threads, functions });
         }
         let (notes, program) = (Vec::new(), OnceLock::new());
         let checksum = format!("{:016x}", sum.value());
         let growing = false;
-        Ok(Served { trace, index, buffers, growing, notes, files, program, checksum })
+        let tasks = &[];
+        Ok(Served { trace, index, buffers, growing, notes, files, tasks, program, checksum })
+    }
+
+    /// The same, with the systems and names of tasks with which the index was made.
+    #[must_use]
+    pub fn with_tasks(mut self, tasks: &'a [TaskFile]) -> Self {
+        for ServedBuffer { plan, sources, view, code, threads, .. } in &mut self.buffers {
+            *threads = task_names(self.trace, plan, sources, (view, code), tasks);
+        }
+        Served { tasks, ..self }
     }
 
     /// Whether no buffer can be shown.
@@ -190,6 +206,31 @@ impl<'a> Served<'a> {
             (self.files.any_source || roots.into_iter().any(inside)).then_some(real)
         })
     }
+}
+
+/// The names of the threads of a view that are tasks.
+fn task_names(
+    trace: &Trace,
+    plan: &Plan,
+    sources: &[Source],
+    (view, code): (&View<'_>, &Code),
+    files: &[TaskFile],
+) -> Vec<Option<String>> {
+    let tasks = trace.subject().tasks(plan, code, files);
+    let mut counts = vec![0; sources.len()];
+    let name = |(n, thread): (usize, &Option<ViewThread>)| {
+        let ViewThread { source, id } = (*thread)?;
+        let own = sources.get(usize::from(source))?;
+        let count = counts.get_mut(usize::from(source))?;
+        *count += 1;
+        let outermost = view.names().outermost(n).filter(|function| !tasks.is_wrapper(*function));
+        let function = outermost.map(|function| code.name(function).into_owned());
+        let (name, text) = tasks.text(&own.name, id, *count, function);
+        let is_known = name.is_some() || tasks.system().is_some();
+        let text = text.strip_prefix(own.name.as_str())?.trim_start();
+        (is_known && !text.is_empty()).then(|| crate::shown::shown(text, crate::shown::LONGEST))
+    };
+    view.names().threads().iter().enumerate().map(name).collect()
 }
 
 /// The bytes at the beginning and at the end of a file that identify it.

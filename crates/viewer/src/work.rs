@@ -78,7 +78,7 @@ impl<'a> Worker<'a> {
         let subject = self.served.trace.subject();
         let own = self.players.get_mut(n).ok_or_else(absent)?;
         if own.is_none() {
-            *own = Player::new(subject, buffer.plan, &buffer.view);
+            *own = Player::with_tasks(subject, buffer.plan, &buffer.view, self.served.tasks);
             if let Some(player) = own {
                 player.stop = Some(Arc::clone(&self.stop));
             }

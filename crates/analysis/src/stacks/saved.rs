@@ -4,7 +4,8 @@
 use std::collections::VecDeque;
 
 use super::engine::Source;
-use super::suspended::Suspended;
+use super::frame::NOT_NAMED;
+use super::suspended::{Named, Suspended};
 use super::{Begin, Beyond, Entry, Frame, FunctionId, Position, Stacks, Thread, Visitor};
 
 /// A frame that is open.
@@ -41,6 +42,8 @@ pub struct SavedThread {
     pub parked: Option<u64>,
     /// The number of switches of its source when it was parked; 0 if it is not.
     pub since: u64,
+    /// The number of the frame of the handler in which the system named the task that continues.
+    pub named: Option<u64>,
 }
 
 /// A source.
@@ -62,6 +65,12 @@ pub struct SavedSource {
     pub has_ids: bool,
     /// Switches of the thread.
     pub switched: u64,
+    /// The task that the system named last.
+    pub named: Option<u64>,
+    /// Tasks are named by context IDs.
+    pub by_context: bool,
+    /// The number of the thread of what executes where the task is not known.
+    pub unknown: Option<u64>,
 }
 
 /// Frames of a coroutine that were unwound, and continue.
@@ -102,6 +111,9 @@ impl<V: Visitor> Stacks<V> {
             stub_return: self.switches.returns.get(n).copied().flatten(),
             has_ids: own.has_ids,
             switched: own.switched,
+            named: own.named.value,
+            by_context: own.named.by_context,
+            unknown: own.unknown.map(|thread| thread as u64),
         };
         let coroutine = |(thread, resume, frames): &(usize, u64, Vec<Suspended>)| SavedCoroutine {
             thread: *thread as u64,
@@ -148,6 +160,14 @@ impl<V: Visitor> Stacks<V> {
             (own.instructions, own.here) = (source.instructions, source.here);
             (own.deferred, own.has_ids) = (source.deferred, source.has_ids);
             own.switched = source.switched;
+            own.named = Named { value: source.named, by_context: source.by_context };
+            own.unknown = match source.unknown {
+                None => None,
+                Some(thread) => Some(usize::try_from(thread).ok()?),
+            };
+            if own.unknown.is_some_and(|thread| !own.threads.contains(&thread)) {
+                return None;
+            }
             stacks.sources.push(own);
             stacks.switches.set_return(n, source.stub_return);
         }
@@ -188,6 +208,9 @@ impl<V: Visitor> Stacks<V> {
         };
         (thread.lost, thread.untraced) = (saved.lost, saved.untraced);
         (thread.parked, thread.since) = (saved.parked, saved.since);
+        if let Some(named) = saved.named {
+            thread.named = usize::try_from(named).ok()?;
+        }
         self.threads.push(thread);
         Some(())
     }
@@ -203,6 +226,7 @@ impl<N: Copy> Thread<N> {
             untraced: self.untraced,
             parked: self.parked,
             since: if self.parked.is_some() { self.since } else { 0 },
+            named: (self.named != NOT_NAMED).then_some(self.named as u64),
         }
     }
 }

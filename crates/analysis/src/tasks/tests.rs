@@ -166,6 +166,20 @@ impl Program {
         self.add(empty(0, 0));
     }
 
+    /// What continues from a state ends in the state that it would end in.
+    fn restores(&self) {
+        for cut in 0..=self.0.len() {
+            let (before, after) = self.0.split_at(cut);
+            let mut stacks = Stacks::new(1, Paths::new());
+            stacks.transfers(before);
+            let saved = stacks.save().expect("a state");
+            let mut restored = Stacks::restore(&saved, Paths::new()).expect("its own threads");
+            stacks.transfers(after);
+            restored.transfers(after);
+            assert_eq!(restored.save(), stacks.save(), "{cut}");
+        }
+    }
+
     /// The identifiers of threads, and the instructions of each outside of the handler.
     fn threads(&self) -> Found {
         let mut stacks = Stacks::new(1, Paths::new());
@@ -181,6 +195,7 @@ impl Program {
             parts.finish();
             assert_eq!(by_function(&parts.visitor), found, "parts of {size}");
         }
+        self.restores();
         found
     }
 }

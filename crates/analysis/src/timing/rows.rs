@@ -124,14 +124,9 @@ impl Timed {
 
     /// Adds what waits to the statistics.
     pub(super) fn settle(&mut self) {
-        let mut own = Vec::with_capacity(self.waiting.len());
-        for measure in Measure::ALL {
-            let of_measure = self.waiting.iter().filter(|waiting| waiting.measure == measure);
-            own.clear();
-            own.extend(of_measure.map(|waiting| waiting.duration));
-            self.measures[measure as usize].add_all(&own);
+        for Waiting { measure, duration } in self.waiting.drain(..) {
+            self.measures[measure as usize].push(duration);
         }
-        self.waiting.clear();
     }
 }
 

@@ -83,6 +83,8 @@ pub struct Statistics {
     most: Place,
     /// The mean and the sum of squares of differences to it, of the middles of the intervals.
     middle: (f64, f64),
+    /// How many durations are in the sums: all but those that are stored and are added together.
+    summed: u64,
     /// Some interval is not a point.
     wide: bool,
 }
@@ -139,54 +141,70 @@ fn middle(least: u64, most: u64) -> f64 {
 impl Statistics {
     /// Adds a duration.
     pub(super) fn add(&mut self, duration: Interval, place: Place) {
-        self.add_all(&[Bounds::new(duration, place)]);
+        self.push(Bounds::new(duration, place));
     }
 
-    /// Adds durations.
-    pub(super) fn add_all(&mut self, more: &[Bounds]) {
-        let Some(first) = more.first() else { return };
+    /// Adds a duration. Those that are stored are in the sums later.
+    #[inline]
+    pub(super) fn push(&mut self, Bounds { least, most, place }: Bounds) {
+        if (most, least) > self.longest || self.count == 0 && self.longest == (0, 0) {
+            (self.longest, self.most) = ((most, least), place);
+        }
+        self.count += 1;
         match &mut self.stored {
             Stored::All { least: all, most: ends } => {
-                all.extend(more.iter().map(|own| own.least));
-                ends.extend(more.iter().map(|own| own.most));
+                all.push(least);
+                ends.push(most);
             }
-            Stored::Bins { least: all, most: ends, open } => {
-                for own in more {
-                    bump(all.get_mut(bin(own.least)));
-                    match own.most {
-                        OPEN => *open += 1,
-                        most => bump(ends.get_mut(bin(most))),
-                    }
-                }
-            }
+            Stored::Bins { .. } => self.add_to_bins(least, most),
         }
-        if self.count == 0 && self.longest == (0, 0) {
-            self.most = first.place;
+    }
+
+    #[inline(never)]
+    fn add_to_bins(&mut self, value: u64, end: u64) {
+        let Stored::Bins { least, most, open } = &mut self.stored else { return };
+        bump(least.get_mut(bin(value)));
+        match end {
+            OPEN => *open += 1,
+            end => bump(most.get_mut(bin(end))),
+        }
+        self.sum_of(|| std::iter::once((value, end)));
+    }
+
+    /// Adds to the sums, the extremes, the mean, and the squares of differences to it, those of
+    /// some durations.
+    /// (Chan, Golub, LeVeque: Updating formulae and a pairwise algorithm for sample variances)
+    fn sum_of<I: ExactSizeIterator<Item = (u64, u64)>>(&mut self, more: impl Fn() -> I) {
+        let len = more().len();
+        if len == 0 {
+            return;
         }
         let (mut lower, mut upper) = (self.lower, self.upper);
-        for &Bounds { least, most, place } in more {
+        for (least, most) in more() {
             self.wide |= least != most;
             lower.add(least);
             upper.add(most);
-            if (most, least) > self.longest {
-                (self.longest, self.most) = ((most, least), place);
-            }
         }
         (self.lower, self.upper) = (lower, upper);
-        self.count += more.len() as u64;
-        self.spread_of(more);
-    }
-
-    /// Adds to the mean, and to the squares of differences to it, those of some durations.
-    /// (Chan, Golub, LeVeque: Updating formulae and a pairwise algorithm for sample variances)
-    fn spread_of(&mut self, more: &[Bounds]) {
-        let middles = || more.iter().map(|own| middle(own.least, own.most));
-        let (some, all) = (more.len() as f64, self.count as f64);
+        self.summed += len as u64;
+        let middles = || more().map(|(least, most)| middle(least, most));
+        let (some, all) = (len as f64, self.summed as f64);
         let mean = middles().sum::<f64>() / some;
         let squares: f64 = middles().map(|own| (own - mean) * (own - mean)).sum();
         let step = mean - self.middle.0;
         self.middle.0 += step * some / all;
         self.middle.1 += squares + step * step * some * (all - some) / all;
+    }
+
+    /// Adds those that are stored to the sums.
+    fn sum_stored(&mut self) {
+        let Stored::All { least, most } = &mut self.stored else { return };
+        let (least, most) = (std::mem::take(least), std::mem::take(most));
+        let first = self.summed as usize;
+        let (lower, upper) =
+            (least.get(first..).unwrap_or_default(), most.get(first..).unwrap_or_default());
+        self.sum_of(|| lower.iter().copied().zip(upper.iter().copied()));
+        self.stored = Stored::All { least, most };
     }
 
     /// Counts an activation in which trace was lost: it lasted `least` or more.
@@ -202,6 +220,7 @@ impl Statistics {
 
     /// Stores bins in place of the intervals.
     pub(super) fn compact(&mut self) {
+        self.sum_stored();
         let Stored::All { least, most } = &self.stored else { return };
         let (mut lower, mut upper, mut open) = ([0; BINS], [0; BINS], 0);
         least.iter().for_each(|value| bump(lower.get_mut(bin(*value))));
@@ -216,6 +235,7 @@ impl Statistics {
 
     /// Sorts.
     pub(super) fn finish(&mut self) {
+        self.sum_stored();
         if let Stored::All { least, most } = &mut self.stored {
             least.sort_unstable();
             // Those of points are the same.

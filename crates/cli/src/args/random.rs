@@ -119,6 +119,10 @@ pub struct IndexArgs {
     /// time.
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "10")]
     pub follow: Option<u64>,
+    /// The view has the tasks of these systems: TOML as in docs/tasks.md, or ORTI (repeatable).
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["no_view", "follow"],
+          help_heading = group::COMMON)]
+    pub tasks: Vec<PathBuf>,
     /// Write the index to FILE instead of INPUT.twx beside the capture.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::input::{HowArgs, InputArgs, JobsArgs};
+use super::own::group;
 use super::random::WindowArgs;
 
 #[derive(Debug, Args)]
@@ -46,6 +47,9 @@ pub struct ViewArgs {
     /// The trace is being recorded: show what follows, until it has not grown for this time.
     #[arg(long, value_name = "SECONDS", conflicts_with_all = ["export", "index", "no_index"])]
     pub follow: Option<u64>,
+    /// Operating systems and names of tasks: TOML as in docs/tasks.md, or ORTI (repeatable).
+    #[arg(long, value_name = "FILE", help_heading = group::COMMON)]
+    pub tasks: Vec<PathBuf>,
     /// End when no request came for this time.
     #[arg(long, value_name = "SECONDS")]
     pub idle: Option<u64>,

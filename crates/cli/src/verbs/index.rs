@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use tracewright::analysis::tasks::TaskFile;
 use tracewright::capture::{Growing, read_file};
 use tracewright::decode::input::pause;
 use tracewright::index::{Index, Making, Shape};
@@ -17,6 +18,7 @@ use crate::message;
 use crate::output::Output;
 use crate::report;
 use crate::run::Progress;
+use crate::tasks;
 
 /// How often a growing trace is looked at.
 const POLL: Duration = Duration::from_millis(200);
@@ -48,10 +50,12 @@ pub fn run(args: &IndexArgs) -> Result<bool, Fail> {
             written = done.is_ok();
             done
         };
-        make(&input, &making, write).map_err(|error| match written {
-            true => Fail::input(&input.path, &error.to_string()),
-            false => Fail::write(Some(&path), &error),
-        })?;
+        make(&input, &making, &tasks::files(&args.tasks)?, write).map_err(
+            |error| match written {
+                true => Fail::input(&input.path, &error.to_string()),
+                false => Fail::write(Some(&path), &error),
+            },
+        )?;
         output.close()?;
         if !report::is_traced(&input) {
             return Ok(false);
@@ -84,11 +88,12 @@ fn open(args: &IndexArgs) -> Result<Input, Fail> {
 fn make(
     input: &Input,
     making: &Making,
+    tasks: &[TaskFile],
     mut write: impl FnMut(&[u8]) -> io::Result<()>,
 ) -> io::Result<()> {
     let all: u64 = input.buffers.iter().map(|&buffer| input.capture().buffers[buffer].len()).sum();
     let mut progress = Progress::new(Some(all), true);
-    let done = input.trace.subject().make(&plans(input), making, |bytes, at| {
+    let done = input.trace.subject().make_with(&plans(input), making, tasks, |bytes, at| {
         progress.show(at, String::new);
         write(bytes).map(|()| true)
     });

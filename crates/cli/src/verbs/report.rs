@@ -94,6 +94,7 @@ pub fn run(args: &ReportArgs) -> Result<bool, Fail> {
         );
     }
     let options = shown_options(args);
+    let tasks = tasks::files(&args.switches.tasks)?;
     let how = ReportOptions {
         committed: args.how.committed,
         jobs: args.threads.jobs(),
@@ -104,7 +105,7 @@ pub fn run(args: &ReportArgs) -> Result<bool, Fail> {
         signals: &signals,
         selected: selected.as_ref(),
         index: match &selected {
-            None => index::open(&input, &args.window.index)?.filter(Index::has_view),
+            None => exported::with_view(&input, &args.window.index, &tasks)?,
             Some(_) => None,
         },
         source: &|path, source| {
@@ -245,17 +246,23 @@ fn exported(
     found: &Report,
 ) -> Result<String, Fail> {
     let own = how.selected.and_then(|selected| selected.index.as_ref());
+    let tasks = tasks::files(&how.switches.tasks)?;
     let mut found = found.clone();
     found.notes.splice(..0, report::page_notes(input));
     if !input.has_trace() {
         found.information.insert(0, report::without_trace(input));
     }
+    let usable = |index: &&Index| {
+        let known = || input.trace.subject().tasks_checksum(&index::plans(input), &tasks);
+        index.has_view() && !how.committed && index.tasks() == known()
+    };
     let exported = Exported {
         about: About::new(input.capture(), sources, how.title, how.options),
         report: Some(found.json()),
         window: how.selected.map(|selected| &selected.window),
-        index: own.or(how.index.as_ref()).filter(|index| index.has_view() && !how.committed),
+        index: own.or(how.index.as_ref()).filter(usable),
         with_calls: !how.committed,
+        tasks: &tasks,
         jobs: how.jobs.count,
         source_roots: how.source_roots,
         read: how.read,

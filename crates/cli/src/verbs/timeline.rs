@@ -182,8 +182,9 @@ impl<'a> LoadOf<'a> {
     fn new(args: &'a TimelineArgs, input: &Input) -> Result<Option<LoadOf<'a>>, Fail> {
         let Some(span) = args.load else { return Ok(None) };
         let format = args.format.format();
-        if !matches!(format, Some(TimelineFormat::Chrome | TimelineFormat::Perfetto)) {
-            let why = "the format has no values over time: use --format chrome or perfetto";
+        use TimelineFormat::{Chrome, Perfetto, Vcd};
+        if !matches!(format, Some(Chrome | Perfetto | Vcd)) {
+            let why = "the format has no values over time: use --format chrome, perfetto or vcd";
             return Err(Fail::option("--load", &span.to_string(), why));
         }
         if input.capture().linux.is_some() {

@@ -54,6 +54,8 @@ mod shared;
 mod sinks;
 mod stop_after;
 mod sweep;
+#[cfg(feature = "view")]
+mod task_pages;
 mod threads;
 mod timing;
 mod timing_costs;

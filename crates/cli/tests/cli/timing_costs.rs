@@ -463,8 +463,9 @@ fn rows_of_load(path: &Path, found: &[Value]) {
         });
         assert_eq!(values(name), want.collect::<Vec<_>>(), "{name}: {found:?}");
     }
-    let output = tracewright(&args("timeline --format vcd --load 9 --idle 0x82000", &[path]));
-    assert!(output.code == Some(2) && output.err.contains("chrome or perfetto"), "{}", output.err);
+    let output = tracewright(&args("timeline --format firefox --load 9 --idle 0x82000", &[path]));
+    assert_eq!(output.code, Some(2));
+    assert!(output.err.contains("chrome, perfetto or vcd"), "{}", output.err);
 }
 
 /// The longest section is first, and its instructions are counted.

@@ -11,7 +11,7 @@ use crate::common::{Folder, command, tracewright};
 use crate::empty::{TRACE, recorded};
 
 /// The answer to a request for an address of the server.
-fn get(address: &str, path: &str) -> String {
+pub fn get(address: &str, path: &str) -> String {
     let rest = address.strip_prefix("http://").expect("an address");
     let (host, token) = rest.split_once('/').expect("a token");
     let mut stream = TcpStream::connect(host).expect("a connection");

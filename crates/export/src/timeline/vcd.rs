@@ -28,6 +28,8 @@ enum Change {
     Frame { thread: usize, function: Option<FunctionId>, depth: usize },
     /// The thread that a source executes.
     Task { source: usize, thread: usize },
+    /// A value of a counter.
+    Value { counter: usize, value: f64 },
 }
 
 /// The file.
@@ -75,6 +77,20 @@ pub(super) fn write(view: &TimelineView<'_>, out: &mut Pieces<'_>) {
             changes.push((view.time(source, instructions), Change::Task { source, thread }));
         }
     }
+    let own_counter = |counter: usize| identifier(2 * threads.len() + view.sources.len() + counter);
+    for (counter, own) in view.counters.iter().enumerate() {
+        let _ = write!(
+            out,
+            "$scope module {} $end\n$var real 64 {} {} $end\n$upscope $end\n",
+            word(view.source_name(own.source)),
+            own_counter(counter),
+            word(&own.name)
+        );
+        let values = own.values.iter().filter(|(_, value)| value.is_finite());
+        let change =
+            |&(at, value): &(u64, f64)| (view.time_of(own, at), Change::Value { counter, value });
+        changes.extend(values.map(change));
+    }
     out.text("$enddefinitions $end\n");
     changes.sort_by_key(|(at, _)| *at);
     let mut now = None;
@@ -95,6 +111,7 @@ pub(super) fn write(view: &TimelineView<'_>, out: &mut Pieces<'_>) {
             Change::Task { source, thread } => {
                 writeln!(out, "s{} {}", word(view.thread_name(thread)), task(source))
             }
+            Change::Value { counter, value } => writeln!(out, "r{value} {}", own_counter(counter)),
         };
     }
 }

@@ -260,7 +260,7 @@ fn a_growing_trace_has_the_index_of_the_whole_trace() {
 fn of_the_version_before(bytes: &[u8]) -> Vec<u8> {
     let len = Head::length(&bytes[..16]).expect("a head") as usize;
     let head = Head::read(&bytes[..len]).expect("a head");
-    let mut old = Head { old: true, view: None, ..head }.write();
+    let mut old = Head { old: true, view: None, tasks: None, ..head }.write();
     let mut rest = &bytes[len..];
     while let Some((head, after)) = rest.split_at_checked(BATCH_HEAD) {
         let mut own = head[..12].to_vec();

@@ -268,7 +268,7 @@ fn record_by(
     let subject = case.subject();
     let code = subject.code(plan);
     let mut transfers = subject.transfers(plan, &code);
-    let mut stacks = Program::of(&code).stacks(plan.sources.len(), Record::default());
+    let mut stacks = Program::of(&code, None).stacks(plan.sources.len(), Record::default());
     let mut session = subject.session(plan).expect("a session");
     let bytes = case.capture.buffers[plan.buffer].bytes();
     let mut others = Others::default();
@@ -686,7 +686,7 @@ fn stacks_are_those_of_the_whole_trace() {
             let record = Record { sources: plan.sources.len(), ..Record::default() };
             let mut stopping = Stopping {
                 transfers: subject.transfers(plan, &code),
-                stacks: Program::of(&code).stacks(plan.sources.len(), record),
+                stacks: Program::of(&code, None).stacks(plan.sources.len(), record),
                 next: 0,
                 wanted,
                 found: Vec::new(),

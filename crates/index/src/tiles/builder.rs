@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tracewright_analysis::Code;
 use tracewright_analysis::stacks::{Part, SWITCHES, Stacks, Visitor};
+use tracewright_analysis::tasks::{Tasks, ThreadList};
 use tracewright_symbols::UnwindTargets;
 
 use super::ViewShape;
@@ -39,8 +40,12 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    pub(crate) fn of(code: &Code) -> Program {
-        let switches = SWITCHES.iter().flat_map(|name| code.named(name)).collect();
+    /// With `tasks`, what these depend on, too.
+    pub(crate) fn of(code: &Code, tasks: Option<&Tasks>) -> Program {
+        let switches = match tasks {
+            None => SWITCHES.iter().flat_map(|name| code.named(name)).collect(),
+            Some(tasks) => tasks.switches().to_vec(),
+        };
         Program { switches, unwind_targets: code.unwind_targets() }
     }
 
@@ -68,11 +73,19 @@ pub(crate) struct Builder {
     saved: Option<(u64, SavedView)>,
     saved_count: u64,
     saved_bytes: Vec<u8>,
+    /// The index has tasks.
+    tasks: bool,
 }
 
 impl Builder {
-    pub(crate) fn new(shape: ViewShape, sources: usize, program: &Program) -> Builder {
-        let collected = Collected::new(shape, sources);
+    pub(crate) fn new(
+        shape: ViewShape,
+        sources: usize,
+        program: &Program,
+        tasks: Option<&Tasks>,
+    ) -> Builder {
+        let mut collected = Collected::new(shape, sources);
+        collected.list = tasks.map(ThreadList::new);
         Builder {
             stacks: program.stacks(sources, collected),
             segments: 0,
@@ -80,6 +93,7 @@ impl Builder {
             saved: None,
             saved_count: 0,
             saved_bytes: Vec::new(),
+            tasks: tasks.is_some(),
         }
     }
 
@@ -122,7 +136,7 @@ impl Builder {
         let saved = SavedView { threads, times, prints: prints.to_vec(), stacks };
         let before = self.saved.as_ref();
         let mut bytes = Vec::new();
-        saved.put(before.map(|(_, saved)| saved), self.at, &mut bytes);
+        saved.put(before.map(|(_, saved)| saved), self.at, self.tasks, &mut bytes);
         put(&mut self.saved_bytes, self.segments - before.map_or(0, |(segment, _)| *segment));
         put(&mut self.saved_bytes, bytes.len() as u64);
         self.saved_bytes.extend(bytes);
@@ -138,7 +152,15 @@ impl Builder {
         }
         let mut sections = ViewSections::default();
         let own = &mut self.stacks.visitor;
-        Arc::make_mut(&mut own.names).put_new(&mut sections.names);
+        let names = Arc::make_mut(&mut own.names);
+        names.put_new(&mut sections.names);
+        if let Some(list) = &own.list {
+            // Later trace may show another one.
+            if last {
+                names.set_outermost(list.outermost());
+            }
+            names.put_outermost(&mut sections.names);
+        }
         own.put_tiles(&mut sections.tiles);
         own.put_frames(&mut sections.frames);
         own.put_sums(&mut sections.sums);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tracewright_analysis::stacks::{Begin, Ending, Entry, FunctionId, Position, Time, Visitor};
+use tracewright_analysis::tasks::ThreadList;
 
 use super::frame::{self, ViewFrame};
 use super::granule::{CallLengths, FunctionSums, GRANULE_TILES, Granule, put_lengths, put_sums};
@@ -136,6 +137,8 @@ pub(crate) struct Collected {
     is_restored: bool,
     /// Where the trace is decoded from the middle: the numbers that threads have in the view.
     numbers: Option<Vec<u32>>,
+    /// The outermost functions, where tasks are named by them.
+    pub(super) list: Option<ThreadList>,
 }
 
 impl Collected {
@@ -160,6 +163,7 @@ impl Collected {
             wanted: Wanted::Long,
             is_restored: false,
             numbers: None,
+            list: None,
         }
     }
 
@@ -488,6 +492,9 @@ impl Visitor for Collected {
     type Node = ();
 
     fn thread(&mut self, source: usize, thread: usize, id: Option<u64>) {
+        if let Some(list) = &mut self.list {
+            list.thread(source, thread, id);
+        }
         if let Some(numbers) = self.numbers.as_mut().filter(|numbers| numbers.len() <= thread) {
             // The threads of a source come in the same order.
             let of_source = self.threads.iter().take(thread).filter(|own| own.source == source);
@@ -508,9 +515,18 @@ impl Visitor for Collected {
         Arc::make_mut(&mut self.names).thread(thread, ViewThread { source, id });
     }
 
+    fn entered(&mut self, thread: usize, function: FunctionId) {
+        if let Some(list) = &mut self.list {
+            list.entered(thread, function);
+        }
+    }
+
     fn begin(&mut self, position: &Position, (): (), begin: &Begin) {
         if self.is_restored {
             return;
+        }
+        if let Some(list) = &mut self.list {
+            list.begin(position, (), begin);
         }
         let tile = self.tile;
         let Some((thread, own, names)) = self.active(position) else { return };
@@ -583,6 +599,9 @@ impl Visitor for Collected {
     }
 
     fn beneath(&mut self, position: &Position, (): (), begin: &Begin) -> ((), ()) {
+        if let Some(list) = &mut self.list {
+            list.beneath(position, (), begin);
+        }
         let Some((thread, _, names)) = self.active(position) else { return ((), ()) };
         let function = number(names, begin.function);
         let (at, instructions) = thread.first.unwrap_or((position.at, position.instructions));

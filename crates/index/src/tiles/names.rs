@@ -35,6 +35,8 @@ pub struct Names {
     written: usize,
     written_series: usize,
     changed: Vec<u32>,
+    /// By thread: its outermost function, where the index has tasks.
+    outermost: Vec<Option<FunctionId>>,
 }
 
 impl Names {
@@ -46,6 +48,40 @@ impl Names {
     /// The threads, in order of their numbers. `None` for numbers that no thread has.
     pub fn threads(&self) -> &[Option<ViewThread>] {
         &self.threads
+    }
+
+    /// The outermost function of a thread, where the index has [tasks](crate::Index::tasks), the
+    /// function is known and there is only one.
+    pub fn outermost(&self, thread: usize) -> Option<FunctionId> {
+        self.outermost.get(thread).copied().flatten()
+    }
+
+    /// The outermost functions of all threads.
+    pub(crate) fn set_outermost(&mut self, outermost: Vec<Option<FunctionId>>) {
+        self.outermost = outermost;
+    }
+
+    /// Appends the outermost functions.
+    pub(crate) fn put_outermost(&self, out: &mut Vec<u8>) {
+        put(out, self.outermost.len() as u64);
+        for function in &self.outermost {
+            out.push(function.is_some().into());
+            function.iter().for_each(|function| put_function(out, *function));
+        }
+    }
+
+    fn read_outermost(&mut self, from: &mut Reader<'_>) -> Option<()> {
+        let mut all = Vec::new();
+        for _ in 0..from.count()? {
+            all.push(match from.u8()? {
+                0 => None,
+                _ => Some(read_function(from)?),
+            });
+        }
+        if !all.is_empty() {
+            self.outermost = all;
+        }
+        Some(())
     }
 
     /// The series of values, each with its source, in order of their numbers here: the first
@@ -152,8 +188,8 @@ impl Names {
         self.written_series = self.series.len();
     }
 
-    /// Reads what a batch adds.
-    pub(crate) fn read(&mut self, from: &mut Reader<'_>) -> Option<()> {
+    /// Reads what a batch adds. `tasks`: with the outermost functions.
+    pub(crate) fn read(&mut self, tasks: bool, from: &mut Reader<'_>) -> Option<()> {
         for _ in 0..from.count()? {
             let function = read_function(from)?;
             if self.number(function).is_some() {
@@ -172,6 +208,9 @@ impl Names {
         for _ in 0..from.count()? {
             let source = u16::try_from(from.number()?).ok()?;
             self.series.push((source, read_series(from)?));
+        }
+        if tasks {
+            self.read_outermost(from)?;
         }
         self.changed.clear();
         self.written = self.functions.len();
@@ -244,8 +283,15 @@ mod tests {
         }
         names.put_new(&mut third);
         for bytes in [first, second, third] {
-            assert_eq!(read.read(&mut Reader(&bytes)), Some(()));
+            assert_eq!(read.read(false, &mut Reader(&bytes)), Some(()));
         }
+        names.set_outermost(vec![None, Some(FunctionId::Known(7))]);
+        let mut fourth = Vec::new();
+        names.put_new(&mut fourth);
+        names.put_outermost(&mut fourth);
+        assert_eq!(read.read(true, &mut Reader(&fourth)), Some(()));
+        assert_eq!([0, 1, 2].map(|n| read.outermost(n)), [0, 1, 2].map(|n| names.outermost(n)));
+        assert_eq!(read.outermost(1), Some(FunctionId::Known(7)));
         assert_eq!(read.functions(), names.functions());
         assert_eq!(read.threads(), names.threads());
         assert_eq!(read.series(), [(1, Series::Write(3)), (0, Series::Write(3))]);

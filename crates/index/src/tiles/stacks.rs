@@ -56,8 +56,9 @@ pub struct OpenThread {
 }
 
 impl SavedView {
-    /// Appends what is not as in `before`. `at`: the offset of the segment.
-    pub(crate) fn put(&self, before: Option<&SavedView>, at: u64, out: &mut Vec<u8>) {
+    /// Appends what is not as in `before`. `at`: the offset of the segment. `tasks`: with what
+    /// systems name.
+    pub(crate) fn put(&self, before: Option<&SavedView>, at: u64, tasks: bool, out: &mut Vec<u8>) {
         let blank = SavedView::default();
         let before = before.unwrap_or(&blank);
         put(out, self.stacks.sources.len() as u64);
@@ -65,6 +66,9 @@ impl SavedView {
             out.extend(self.prints.get(n).copied().unwrap_or(0).to_le_bytes());
             put_option(out, self.times.get(n).copied().flatten());
             put_source(source, before.stacks.sources.get(n), out);
+            if tasks {
+                put_named(source, out);
+            }
         }
         put(out, self.stacks.threads.len() as u64);
         let threads = self.stacks.threads.iter().zip(&self.threads).enumerate();
@@ -74,6 +78,9 @@ impl SavedView {
         for (n, (thread, open)) in changed {
             put(out, n as u64);
             put_thread((thread, open), old(n), at, out);
+            if tasks {
+                put_option_of(out, thread.named);
+            }
         }
         let same = self.stacks.coroutines == before.stacks.coroutines;
         put(out, if same { 0 } else { self.stacks.coroutines.len() as u64 + 1 });
@@ -83,7 +90,7 @@ impl SavedView {
     }
 
     /// Reads what changed since this state.
-    pub(crate) fn read(&mut self, at: u64, from: &mut Reader<'_>) -> Option<()> {
+    pub(crate) fn read(&mut self, at: u64, tasks: bool, from: &mut Reader<'_>) -> Option<()> {
         let sources = from.count()?;
         self.prints.clear();
         self.times.clear();
@@ -92,6 +99,9 @@ impl SavedView {
             self.prints.push(from.u32()?);
             self.times.push(from.option()?);
             read_source(source, from)?;
+            if tasks {
+                read_named(source, from)?;
+            }
         }
         let threads = usize::try_from(from.number()?).ok()?;
         let changed = from.count()?;
@@ -105,6 +115,9 @@ impl SavedView {
             let n = usize::try_from(from.number()?).ok()?;
             let (thread, open) = (self.stacks.threads.get_mut(n)?, self.threads.get_mut(n)?);
             read_thread(thread, open, at, from)?;
+            if tasks {
+                thread.named = read_option_of(from)?;
+            }
         }
         if let Some(count) = from.number()?.checked_sub(1) {
             self.stacks.coroutines.clear();
@@ -160,6 +173,20 @@ fn read_source(source: &mut SavedSource, from: &mut Reader<'_>) -> Option<()> {
             Some((instructions, cycles, Begin { function, entry, address: read_option_of(from)? }))
         }
     };
+    Some(())
+}
+
+/// What the system names.
+fn put_named(source: &SavedSource, out: &mut Vec<u8>) {
+    put_option_of(out, source.named);
+    out.push(source.by_context.into());
+    put_option_of(out, source.unknown);
+}
+
+fn read_named(source: &mut SavedSource, from: &mut Reader<'_>) -> Option<()> {
+    source.named = read_option_of(from)?;
+    source.by_context = from.u8()? != 0;
+    source.unknown = read_option_of(from)?;
     Some(())
 }
 

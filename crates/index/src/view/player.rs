@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tracewright_analysis::stacks::{FunctionId, SavedFrame, Stacks};
+use tracewright_analysis::tasks::TaskFile;
 use tracewright_analysis::{Code, SourceState, Transfers};
 use tracewright_base::{Batch, Element, Part};
 use tracewright_capture::Buffer;
@@ -189,17 +190,28 @@ struct Started {
 impl<'a> Player<'a> {
     /// A player for the buffer of `plan`. `None` where the plan is one of another capture.
     pub fn new(subject: Subject<'a>, plan: &'a Plan, view: &'a View<'a>) -> Option<Player<'a>> {
+        Self::with_tasks(subject, plan, view, &[])
+    }
+
+    /// As [`new`](Self::new), for an index that was made with these systems of tasks.
+    pub fn with_tasks(
+        subject: Subject<'a>,
+        plan: &'a Plan,
+        view: &'a View<'a>,
+        files: &[TaskFile],
+    ) -> Option<Player<'a>> {
         let buffer = subject.capture.buffers.get(plan.buffer)?;
         let mut session = subject.session(plan).ok()?;
         session.reserve_blocks(BLOCKS);
         let code = subject.code(plan);
+        let tasks = view.tasks().and_then(|_| subject.system(plan, &code, files));
         Some(Player {
             view,
             buffer,
             blank: session.state().clone(),
             session,
-            transfers: subject.transfers(plan, &code),
-            program: Program::of(&code),
+            transfers: subject.transfers_with(plan, &code, tasks.as_ref()),
+            program: Program::of(&code, tasks.as_ref()),
             code,
             sources: plan.sources.len(),
             stop: None,

@@ -49,11 +49,17 @@ impl<'a> View<'a> {
         let shape = ViewShape::new(log2, buffer.covered());
         let mut own = View { index, buffer, shape, names: Arc::default() };
         let mut names = Names::default();
+        let tasks = index.tasks().is_some();
         for batch in buffer.batches() {
-            own.read(batch, Section::Names, |from| names.read(from))?;
+            own.read(batch, Section::Names, |from| names.read(tasks, from))?;
         }
         own.names = Arc::new(names);
         Ok(Some(own))
+    }
+
+    /// What systems name tasks in the index: see [`Index::tasks`].
+    pub(crate) fn tasks(&self) -> Option<u64> {
+        self.index.tasks()
     }
 
     /// How the buffer is divided.
@@ -396,6 +402,7 @@ impl<'a> View<'a> {
         let batches = self.buffer.batches();
         let after = batches.partition_point(|batch| batch.first + batch.count <= n);
         let Some(batch) = batches.get(after) else { return Ok(None) };
+        let tasks = self.index.tasks().is_some();
         self.read(batch, Section::Stacks, |from| {
             let mut found: Option<(usize, SavedView)> = None;
             for _ in 0..from.count()? {
@@ -408,7 +415,7 @@ impl<'a> View<'a> {
                     break;
                 }
                 let mut saved = found.take().map(|(_, saved)| saved).unwrap_or_default();
-                saved.read(self.buffer.begin(segment)?, &mut own)?;
+                saved.read(self.buffer.begin(segment)?, tasks, &mut own)?;
                 own.0.is_empty().then_some(())?;
                 found = Some((segment, saved));
             }

@@ -130,6 +130,10 @@ fn put(
             })
             .end(),
     };
+    let name = |number: usize, id: Option<u64>| {
+        let recorded = id.and_then(|id| thread_name(capture, id));
+        recorded.or_else(|| buffer.threads.get(number).cloned().flatten())
+    };
     let shape = buffer.view.shape();
     let object = Object::new(out)
         .number("number", buffer.number as u64)
@@ -166,10 +170,7 @@ fn put(
                     .number("number", n as u64)
                     .number("source", thread.source.into())
                     .maybe_number("id", thread.id.map(|id| id.min((1 << 53) - 1)))
-                    .maybe_text(
-                        "name",
-                        thread.id.and_then(|id| thread_name(capture, id)).as_deref(),
-                    )
+                    .maybe_text("name", name(n, thread.id).as_deref())
                     .end();
             },
         )

@@ -14,7 +14,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use tracewright::capture::read_regular;
-use tracewright::index::Index;
 
 use crate::about::About;
 use crate::args::ViewArgs;
@@ -26,6 +25,7 @@ use crate::message;
 use crate::output::Output;
 use crate::report;
 use crate::sources::Sources;
+use crate::tasks;
 
 /// The most bytes of the bookmarks.
 const MOST_NOTES: u64 = 1 << 26;
@@ -91,7 +91,8 @@ fn export(input: &Input, args: &ViewArgs, path: &Path) -> Result<bool, Fail> {
     let inputs = index::inputs(input, &args.window.index);
     inputs.refuse_as("--export", Some(path))?;
     let mut output = Output::open(Some(path), &inputs)?;
-    let index = index::open(input, &args.window.index)?.filter(Index::has_view);
+    let tasks = tasks::files(&args.tasks)?;
+    let index = exported::with_view(input, &args.window.index, &tasks)?;
     let window = args.window.window();
     let files = Sources::new(&args.source_roots);
     let all: Vec<_> = input.buffers.iter().flat_map(|&buffer| input.job(buffer).sources).collect();
@@ -102,6 +103,7 @@ fn export(input: &Input, args: &ViewArgs, path: &Path) -> Result<bool, Fail> {
         report: None,
         window: (!window.is_all()).then_some(&window),
         index: index.as_ref(),
+        tasks: &tasks,
         with_calls: true,
         jobs: args.threads.jobs().count,
         source_roots: &args.source_roots,

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use tracewright::analysis::tasks::TaskFile;
 use tracewright::capture::{Bytes, Replacement, read_regular};
 use tracewright::index::{Index, Making};
 use tracewright_viewer::{Answering, Files, Limits, Served, Server, part_of};
@@ -18,6 +19,7 @@ use crate::message;
 use crate::output::Output;
 use crate::report;
 use crate::run::Progress;
+use crate::tasks;
 
 /// An index of at most this number of bytes of trace is not written to a file: it is made in a
 /// second.
@@ -33,6 +35,8 @@ const PAUSES: u32 = 4;
 struct Version {
     input: Input,
     index: Index,
+    /// Systems and names of tasks.
+    tasks: Vec<TaskFile>,
     /// More may follow.
     growing: bool,
     /// The bytes of the files before they were opened; `None` where they are to be opened again.
@@ -47,11 +51,14 @@ struct Version {
 pub(super) fn serve(input: Input, args: &ViewArgs) -> Result<bool, Fail> {
     let begin = Instant::now();
     let follow = args.follow.map(Duration::from_secs);
+    let tasks = tasks::files(&args.tasks)?;
     let index = match follow {
-        Some(_) => exported::make(&input, &index::plans(&input), args.threads.jobs().count)?,
-        None => match index::open(&input, &args.window.index)?.filter(Index::has_view) {
+        Some(_) => {
+            exported::make(&input, &index::plans(&input), &tasks, args.threads.jobs().count)?
+        }
+        None => match exported::with_view(&input, &args.window.index, &tasks)? {
             Some(index) => index,
-            None => make(&input, args)?,
+            None => make(&input, args, &tasks)?,
         },
     };
     // A recording may begin without trace.
@@ -72,7 +79,7 @@ pub(super) fn serve(input: Input, args: &ViewArgs) -> Result<bool, Fail> {
     };
     let (growing, took) = (follow.is_some(), begin.elapsed());
     // It may have grown since it was opened: it is opened once more.
-    let mut version = Version { input, index, growing, len: None, took, ended: None };
+    let mut version = Version { input, index, tasks, growing, len: None, took, ended: None };
     let fragment = fragment(&version, files(), args)?;
     let idle = args.idle.map(Duration::from_secs);
     let limits =
@@ -128,7 +135,8 @@ pub(super) fn serve(input: Input, args: &ViewArgs) -> Result<bool, Fail> {
 fn served<'a>(version: &'a Version, files: Files<'a>) -> Result<Served<'a>, Fail> {
     let Version { input, index, .. } = version;
     let served = Served::new(&input.trace, index, files);
-    let mut served = served.map_err(|error| Fail::input(&input.path, &error.to_string()))?;
+    let served = served.map_err(|error| Fail::input(&input.path, &error.to_string()))?;
+    let mut served = served.with_tasks(&version.tasks);
     served.notes = lacks(input);
     served.notes.extend(version.ended.clone());
     served.growing = version.growing;
@@ -182,15 +190,16 @@ fn grown(
             let begin = Instant::now();
             // A file that is being written may not be complete: it is read again.
             let made = super::open(args).and_then(|input| {
-                let index =
-                    exported::make(&input, &index::plans(&input), args.threads.jobs().count)?;
+                let (plans, jobs) = (index::plans(&input), args.threads.jobs().count);
+                let index = exported::make(&input, &plans, &version.tasks, jobs)?;
                 Ok((input, index))
             });
             match made {
                 Ok((input, index)) => {
                     let took = begin.elapsed();
+                    let (tasks, len) = (version.tasks.clone(), Some(len));
                     let more =
-                        Version { input, index, growing: true, len: Some(len), took, ended: None };
+                        Version { input, index, tasks, growing: true, len, took, ended: None };
                     return Some(Next::More(Box::new(more)));
                 }
                 Err(error) => {
@@ -220,7 +229,7 @@ fn length(input: &Input) -> u64 {
 }
 
 /// Makes an index with a view: in memory for a small trace, else beside the capture.
-fn make(input: &Input, args: &ViewArgs) -> Result<Index, Fail> {
+fn make(input: &Input, args: &ViewArgs, tasks: &[TaskFile]) -> Result<Index, Fail> {
     let failed = |error: &dyn std::fmt::Display| Fail::input(&input.path, &error.to_string());
     let jobs = args.threads.jobs().count;
     let making = Making { view: true, jobs, ..Making::default() };
@@ -242,7 +251,7 @@ fn make(input: &Input, args: &ViewArgs) -> Result<Index, Fail> {
         }
         Ok(true)
     };
-    let done = input.trace.subject().make(&index::plans(input), &making, write);
+    let done = input.trace.subject().make_with(&index::plans(input), &making, tasks, write);
     progress.end();
     done.map_err(|error| failed(&error))?;
     let bytes = match file {
