@@ -34,7 +34,7 @@ function start() {
 async function memory(pid) {
   const status = await readFile(`/proc/${pid}/status`, "utf8");
   const of = (name) => Number(new RegExp(`${name}:\\s*(\\d+)`).exec(status)[1]) / 1024;
-  return `${of("VmRSS").toFixed(0)}, at most ${of("VmHWM").toFixed(0)}`;
+  return `${of("VmRSS").toFixed(0)}, at most ${of("VmHWM").toFixed(0)}; ${of("RssAnon").toFixed(0)} without mapped files`;
 }
 
 const ms = (value) => (value < 10 ? value.toFixed(1) : value.toFixed(0));
@@ -75,8 +75,8 @@ async function requests(url) {
       const [from, to] = part(1 << 22);
       return `frames?source=0&from=${from}&to=${to}&min=${Math.ceil((to - from) / 2000)}`;
     },
-    "detail, 4 KiB to 1 MiB": () => {
-      const size = 1 << (12 + Math.floor(random() * 9));
+    "detail, 4 KiB to 256 KiB": () => {
+      const size = 1 << (12 + Math.floor(random() * 7));
       const from = Math.floor(random() * Math.floor(length / size)) * size;
       return `detail?source=0&from=${from}&to=${Math.min(length, from + size)}`;
     },

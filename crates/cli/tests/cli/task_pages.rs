@@ -290,8 +290,7 @@ fn files_of_timelines_have_the_names_of_tasks() {
     let word = |name: &str| own(name).replace(' ', "_");
     let mut known: Vec<usize> =
         runs.iter().filter_map(|run| names.iter().position(|name| word(name) == *run)).collect();
-    // The first runs may have no name, or that of a thread before.
+    // A task that is seen first has its name twice.
     known.dedup();
-    let last = known.len().checked_sub(200).expect("many runs");
-    assert!(order.ends_with(&known[last..]), "{} {}", known.len(), order.len());
+    assert!(known.len() > 200 && order.ends_with(&known), "{known:?}\n{order:?}");
 }
