@@ -58,7 +58,7 @@ fn read_view(subject: Subject<'_>, plan: &Plan, index: &Index) {
         for level in 0..view.shape().levels {
             let _ = view.tiles(source, level, 0..u64::MAX);
         }
-        let _ = (view.frames(source, 0..u64::MAX, 0), view.sums(source, 3..200));
+        let _ = (view.frames(source, 0..u64::MAX, 0), view.sums(3..200));
         let _ = view.lengths(source);
     }
     if let Some(mut player) = Player::new(subject, plan, &view) {
