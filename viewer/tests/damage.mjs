@@ -46,6 +46,19 @@ export const tests = {
       equal(axis, "instructions", "the axis without timestamps");
     }),
 
+  "damage: a source without trace has a name, and nothing is asked for": async (browser) => {
+    const server = await serve({ instructions: 8_000, empty: true });
+    const { page, errors, close } = await openPage(browser, server.url);
+    const rows = await page.evaluate(() =>
+      window.tracewright.scene.current.tracks.filter((track) => track.source.number === 3).map((track) => track.kind),
+    );
+    equal(rows, ["head"], "the rows of the source");
+    equal(server.log.filter((path) => path.includes("source=3")), [], "requests");
+    equal(errors, [], "errors");
+    await close();
+    server.close();
+  },
+
   "damage: an index without a view": (browser) =>
     visit(browser, { view: false, detailBytes: 1024 }, async (texts) => {
       truthy(texts[2].includes("too long"), texts[2]);

@@ -63,6 +63,9 @@ export function makeApi(options = {}) {
   ];
   const itm = { series: options.values === true ? series : [], number: 1, name: "ITM_0", protocol: "ITM", id: 1, elements: trace.output.length, instructions: 0, times };
 
+  // The end of the buffer is its only element.
+  const empty = { number: 3, name: "ETM_2", protocol: "ETM4", id: 18, elements: 1, instructions: 0 };
+
   const capture = () => {
     const answer = one();
     const [first] = answer.buffers;
@@ -92,7 +95,7 @@ export function makeApi(options = {}) {
         tile_log2: tileLog2,
         levels,
         detail_bytes: detailBytes,
-        sources: [...(withCode ? [code] : []), ...(withOutput ? [itm] : []), ...(second ? [{ ...code, number: 2, name: "ETM_1", id: 17 }] : [])],
+        sources: [...(withCode ? [code] : []), ...(withOutput ? [itm] : []), ...(second ? [{ ...code, number: 2, name: "ETM_1", id: 17 }] : []), ...(options.empty === true ? [empty] : [])],
         threads: [{ number: 0, source: 0 }, ...(second ? [{ number: 1, source: 2, id: 7, name: "idle" }] : [])],
         channels: withOutput ? [{ key: 0, name: "port 0", writes: trace.output.length }] : [],
         exceptions: withCode

@@ -1,7 +1,7 @@
 // What was loaded of the trace, and what must be loaded for a view.
 
 import { signal } from "@preact/signals";
-import { backend, buffer, capture, problem, queue } from "../model/state";
+import { backend, buffer, capture, hasTrace, problem, queue } from "../model/state";
 import type { Range } from "../model/state";
 import { Relation } from "../draw/relation";
 import { KIND } from "./layout";
@@ -243,11 +243,6 @@ function request<T>(
 
 /** Requests that were not answered, each with what distinguishes it from a later one. */
 const pending = new Map<string, symbol>();
-
-/** Whether a source has more than its beginning: that of another one needs no requests. */
-function hasTrace(source: SourceInfo): boolean {
-  return source.instructions > 0 || source.elements > 1;
-}
 
 /**
  * Asks for what a view of `width` pixels needs. What was asked for another view, and is not needed

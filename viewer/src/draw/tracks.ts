@@ -2,7 +2,7 @@
 
 import type { Tiles } from "../data/layout";
 import type { Part, TilePiece } from "../data/store";
-import { threadName } from "../model/state";
+import { hasTrace, threadName } from "../model/state";
 import type { BufferInfo, SeriesInfo, SourceInfo } from "../data/types";
 
 export type TrackKind = "head" | "events" | "frames" | "output" | "values";
@@ -93,12 +93,12 @@ export function layOut(
     y += height;
   };
   // Of some sources nothing is decoded but that there are bytes.
-  const rank = (source: SourceInfo) => (source.instructions > 0 ? 0 : source.elements > 0 ? 1 : 2);
+  const rank = (source: SourceInfo) => (source.instructions > 0 ? 0 : hasTrace(source) ? 1 : 2);
   const order = [...info.sources].sort((a, b) => rank(a) - rank(b));
   for (const source of order) {
     const hasOutput = info.channels.length > 0 && source.instructions === 0;
     add("head", source, source.name, HEAD_HEIGHT);
-    if (source.elements === 0) continue;
+    if (!hasTrace(source)) continue;
     if (source.instructions > 0) {
       add("events", source, "exceptions, losses", EVENTS_HEIGHT);
       const threads = info.threads.filter((thread) => thread.source === source.number);

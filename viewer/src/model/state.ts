@@ -87,6 +87,11 @@ export const codeSources = computed<SourceInfo[]>(
   () => buffer.value?.sources.filter((source) => source.instructions > 0) ?? [],
 );
 
+/** Whether the buffer has trace of a source: more than its one element for the end of the buffer. */
+export function hasTrace(source: SourceInfo): boolean {
+  return source.instructions > 0 || source.elements > 1;
+}
+
 /** The source with instructions that is shown where nothing else decides. */
 export const mainSource = computed<number>(() => {
   const sources = codeSources.value;

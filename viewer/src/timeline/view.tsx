@@ -156,7 +156,7 @@ function drawGutter(context: CanvasRenderingContext2D, picture: Scene, shift: nu
       context.fillText(fitted(context, visible(track.label), picture.left - 16), 10, y + track.height / 2 + 1);
       context.font = `11px ${colours.sans}`;
       context.fillStyle = colours.soft;
-      const nothing = track.source.elements === 0 ? ": no trace in this buffer" : "";
+      const nothing = !state.hasTrace(track.source) ? ": no trace in this buffer" : "";
       context.fillText(visible(track.source.protocol) + nothing, picture.left + 8, y + track.height / 2 + 1);
     } else {
       context.font = `11px ${colours.sans}`;
