@@ -295,10 +295,6 @@ impl Chunks<'_> {
 /// twice.
 const LEAST_STEPS: usize = 32;
 
-/// The number of chunks beyond one for each worker: the chunk that is being joined, and one for the
-/// next worker that is done.
-const AHEAD: usize = 2;
-
 /// On one thread, this many bytes are read at a time, which stay in the processor's caches until
 /// they are decoded.
 const READ: usize = 1 << 16;
@@ -361,12 +357,13 @@ fn decode_with_workers(
         // than to decode.
         let mut link = joiner.session.state().route.clone();
         loop {
-            while pending.len() < count + AHEAD && (scheduler.hold == 0 || pending.is_empty()) {
+            let most = scheduler.chunks(count);
+            while pending.len() < most && (scheduler.hold == 0 || pending.is_empty()) {
                 let chunk = match next.take() {
                     Some(first) => Some(first),
                     None => {
                         let len = chunks.share(scheduler.len, count);
-                        let alone = pending.is_empty() && scheduler.hold > 0;
+                        let alone = most == 1 || pending.is_empty() && scheduler.hold > 0;
                         let overlap = if alone { 0 } else { scheduler.overlap(len) };
                         chunks.next(len, overlap, pending.is_empty())
                     }
@@ -425,12 +422,13 @@ fn decode_with_workers(
 mod tests {
     use std::collections::HashSet;
     use std::sync::Mutex;
+    use std::sync::atomic::{AtomicU64, Ordering};
 
     use tracewright_base::Element;
     use tracewright_capture::{Buffer, BufferRef, Capture, Format, Source};
 
     use super::*;
-    use crate::fork::{Received, Size};
+    use crate::fork::{ForkState, Received, Size};
     use crate::input::Parts;
     use crate::memory::Memory;
     use crate::plan::{Options, Plan};
@@ -635,6 +633,95 @@ mod tests {
             self.text.resize(self.text.len() + Lines::PART, b'.');
             self.rest -= Lines::PART;
             self.rest > 0
+        }
+    }
+
+    /// The number of the last element; output of each element takes [`Heavy::OF_ONE`] bytes.
+    struct Heavy {
+        last: u64,
+        waiting: Vec<u64>,
+        /// The elements that all listeners have received.
+        received: Arc<AtomicU64>,
+    }
+
+    impl Heavy {
+        const OF_ONE: usize = 1 << 14;
+    }
+
+    impl Listener for Heavy {
+        fn element(&mut self, _: usize, _: u64, _: Element) {
+            self.last += 1;
+            self.waiting.push(self.last);
+            self.received.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[derive(Clone)]
+    struct Last(u64);
+
+    impl ForkState for Last {
+        fn same(&self, _: usize, other: &Self) -> bool {
+            self.0 == other.0
+        }
+
+        fn adopt(&mut self, _: usize, other: &Self) {
+            self.0 = other.0;
+        }
+    }
+
+    impl Fork for Heavy {
+        type State = Last;
+        type Output = Vec<u64>;
+
+        fn fork(&self) -> Self {
+            Heavy { last: 0, waiting: Vec::new(), received: Arc::clone(&self.received) }
+        }
+
+        fn state(&self) -> Last {
+            Last(self.last)
+        }
+
+        fn resume(&mut self, Last(last): Last) {
+            self.last = last;
+            self.waiting.clear();
+        }
+
+        fn take(&mut self) -> Vec<u64> {
+            mem::take(&mut self.waiting)
+        }
+
+        fn size(&self) -> Size {
+            Size::of(Heavy::OF_ONE * self.waiting.len())
+        }
+    }
+
+    /// Chunks that do not join, and whose output is large, are seldom begun.
+    #[test]
+    fn large_output_is_not_made_in_vain() {
+        const WRITES: u64 = 1 << 16;
+        // A worker begins at the first synchronisation.
+        let some = [vec![0, 0, 0, 0, 0, 0x80], [0x01, b'h'].repeat(64)].concat();
+        let bytes = some.repeat(WRITES as usize / 64);
+        let capture = itm(&bytes);
+        let (options, memory) = (Options::default(), Memory::new(&capture));
+        let plan = Plan::new(&capture, 0, &options).expect("buffer 0");
+        for count in [1, 2, 3] {
+            let jobs = Jobs { count, step: 1 << 10, chunk: 1 << 15..=1 << 15, output: 1 << 20 };
+            let mut session = Session::new(&capture, &plan, &memory, &options).expect("a session");
+            let received = Arc::new(AtomicU64::new(0));
+            let mut heavy = Heavy { last: 0, waiting: Vec::new(), received: Arc::clone(&received) };
+            let (mut input, mut found) = (Parts::new([&bytes]), Vec::new());
+            let work = run(&mut session, &mut input, &mut heavy, &jobs, |more, _| {
+                found.extend(more);
+                true
+            });
+            let work = work.expect("bytes");
+            assert_eq!(work.joined, 0, "{count}");
+            // A gap is first, and the end is last.
+            assert_eq!(found, (1..=WRITES + 2).collect::<Vec<_>>(), "{count}");
+            let received = received.load(Ordering::Relaxed);
+            let most = WRITES + 2 + if count > 1 { WRITES / 3 } else { 0 };
+            assert!((WRITES + 2..=most).contains(&received), "{count}: {received}");
         }
     }
 

@@ -12,6 +12,16 @@ const HEADS_PER_CHUNK: usize = 16;
 /// A chunk is at least this many times as long as the bytes after it that its worker decodes.
 const CHUNK_PER_OVERLAP: usize = 4;
 
+/// The number of chunks beyond one for each worker: the chunk that is being joined, and one for the
+/// next worker that is done.
+const AHEAD: usize = 2;
+
+/// The number of chunks that are decoded before the size of the output is known.
+const FIRST: usize = 2;
+
+/// Output of a chunk that waits for nearly all of the time of its worker.
+const TOO_LARGE: usize = 2 * MAX_WEIGHT;
+
 /// The greatest exponent of the wait: after `n` chunks in a row that did not join, `2^n` chunks are
 /// decoded without workers before the next is tried.
 const MAX_FAILURES: u32 = 7;
@@ -28,8 +38,9 @@ pub(super) struct Scheduler {
     pub(super) len: usize,
     /// Average number of bytes at the head of a chunk that are decoded twice.
     head: usize,
-    /// Average size of the output for one byte of trace, in bytes of memory.
-    weight: usize,
+    /// Average size of the output for one byte of trace, in bytes of memory. `None` before the first
+    /// chunk has ended.
+    weight: Option<usize>,
     /// The number of chunks in a row that did not join, at most [`MAX_FAILURES`].
     failures: u32,
     /// The number of chunks that the calling thread decodes before workers are tried again.
@@ -43,17 +54,39 @@ impl Scheduler {
         let (shortest, longest) = (whole(*jobs.chunk.start()), whole(*jobs.chunk.end()));
         let len = shortest;
         let long = if jobs.count <= 1 { longest } else { LONG };
-        Scheduler { step, shortest, longest, long, len, head: 0, weight: 0, failures: 0, hold: 0 }
+        Scheduler {
+            step,
+            shortest,
+            longest,
+            long,
+            len,
+            head: 0,
+            weight: None,
+            failures: 0,
+            hold: 0,
+        }
     }
 
     /// Reports that the output for a chunk of `len` bytes takes `weight` bytes of memory.
     pub(super) fn output(&mut self, len: usize, weight: usize) {
-        self.weight = (3 * self.weight + weight / len.max(1)).div_ceil(4);
+        let average = (3 * self.weight.unwrap_or(0) + weight / len.max(1)).div_ceil(4);
+        self.weight = Some(average);
         // The output of a few chunks waits in memory.
-        let by_memory = MAX_WEIGHT / self.weight.max(1);
+        let by_memory = MAX_WEIGHT / average.max(1);
         let by_head = (HEADS_PER_CHUNK * self.head).max(self.long);
         let next = by_head.min(by_memory).min(2 * self.len).clamp(self.shortest, self.longest);
         self.len = (next / self.step * self.step).max(self.step);
+    }
+
+    /// The most chunks that are decoded at a time by `count` workers. Where the output of the next
+    /// chunk would wait for that of the one before, it is not begun: from the actual state it may
+    /// take less time.
+    pub(super) fn chunks(&self, count: usize) -> usize {
+        match self.weight {
+            Some(weight) if weight.saturating_mul(self.len) > TOO_LARGE => 1,
+            Some(_) => count + AHEAD,
+            None => FIRST,
+        }
     }
 
     /// The number of bytes of the head of the next chunk that the worker of a chunk of `len` bytes

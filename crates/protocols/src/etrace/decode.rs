@@ -10,6 +10,7 @@ mod implied;
 mod loop_label;
 mod own;
 pub(super) mod pending;
+mod predicted;
 pub(super) mod returns;
 mod start;
 mod state;

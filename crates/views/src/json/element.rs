@@ -7,6 +7,7 @@ use tracewright_base::{
 use tracewright_protocols::PacketKind;
 
 use super::Object;
+use crate::range_tails::RangeTails;
 use crate::sources::Source;
 
 /// Adds the fields of `element` of `source`.
@@ -117,20 +118,37 @@ fn context(c: Context, o: Object<'_>) -> Object<'_> {
 }
 
 fn range<'a>(source: &Source, r: &Range, o: Object<'a>) -> Object<'a> {
-    let o = o
-        .hex("start", r.start)
-        .hex("end", r.end())
-        .number("instructions", r.instructions.into())
-        .text("isa", r.last.isa.name())
-        .text("last", last_name(r.last.kind));
-    let o = o.maybe_text("role", role_name(r.last.role));
-    let o = o.mark("conditional", r.last.conditional()).flag("taken", r.last.taken());
-    let o = o.maybe_number("cycles", r.cycles.get().map(u64::from));
+    let o = last(r, addresses(r, o)).maybe_number("cycles", r.cycles.get().map(u64::from));
     if !source.describes_addresses() {
         return o;
     }
     o.maybe_text("symbol", source.symbol_name(r.start).as_deref())
         .maybe_text("line", source.line(r.start).as_deref())
+}
+
+/// Appends what follows the offset in the line of a range without the name of a function, and ends
+/// the line.
+#[inline]
+pub(super) fn plain_range(r: &Range, tails: &mut RangeTails, out: &mut String) {
+    out.push_str(",\"kind\":\"range\"");
+    addresses(r, Object::more(out));
+    tails.put(r, out, |r, out| drop(last(r, Object::more(out))));
+    Object::more(out).maybe_number("cycles", r.cycles.get().map(u64::from)).line();
+}
+
+#[inline]
+fn addresses<'a>(r: &Range, o: Object<'a>) -> Object<'a> {
+    o.hex("start", r.start).hex("end", r.end())
+}
+
+/// The part that depends on the number of instructions and on the last one.
+fn last<'a>(r: &Range, o: Object<'a>) -> Object<'a> {
+    let o = o
+        .number("instructions", r.instructions.into())
+        .text("isa", r.last.isa.name())
+        .text("last", last_name(r.last.kind));
+    let o = o.maybe_text("role", role_name(r.last.role));
+    o.mark("conditional", r.last.conditional()).flag("taken", r.last.taken())
 }
 
 fn software_write<'a>(write: &Software, o: Object<'a>) -> Object<'a> {

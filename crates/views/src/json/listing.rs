@@ -12,6 +12,7 @@ use crate::lister::{Form, LineOrigin, ListedPacket, Lister, Lists};
 use crate::loop_turns::LoopTurns;
 use crate::ports::Line;
 use crate::range_limit;
+use crate::range_tails::RangeTails;
 use crate::render_cache::RenderCache;
 use crate::sources::Source;
 use crate::stats::Stats;
@@ -37,6 +38,10 @@ pub struct Objects {
     buffer: String,
     /// The field `source` of the lines of each source.
     heads: Vec<String>,
+    /// Source and offset of the last range, and the beginning of its line.
+    head: (usize, u64, String),
+    /// The end of the text of ranges without names.
+    tails: RangeTails,
 }
 
 impl<W: io::Write> Listing<W> {
@@ -55,7 +60,13 @@ impl<W: io::Write> Listing<W> {
             Object::new(&mut text).text("source", &source.name).end();
             text.trim_matches(['{', '}']).to_owned()
         });
-        let form = Objects { shown, buffer: buffer.to_owned(), heads: heads.collect() };
+        let form = Objects {
+            shown,
+            buffer: buffer.to_owned(),
+            heads: heads.collect(),
+            head: (usize::MAX, 0, String::new()),
+            tails: RangeTails::default(),
+        };
         let mut listing = Lister::of(out, sources, form);
         listing.lines.text.push_str(&head);
         listing
@@ -97,7 +108,7 @@ impl Form for Objects {
     }
 
     fn fork(&self) -> Self {
-        self.clone()
+        Objects { tails: RangeTails::default(), ..self.clone() }
     }
 
     fn element(&mut self, to: LineOrigin<'_>, what: &Element, out: &mut String) {
@@ -117,9 +128,18 @@ impl Form for Objects {
         cache: &mut RenderCache,
         out: &mut String,
     ) {
-        self.begin("element", to, out);
-        let what = Element::Range(range);
-        cache.put((to.n, range), out, |out| fields(to.source, &what, Object::more(out)));
+        if (self.head.0, self.head.1) != (to.n, to.at) {
+            let mut head = std::mem::take(&mut self.head.2);
+            head.clear();
+            self.begin("element", to, &mut head);
+            self.head = (to.n, to.at, head);
+        }
+        out.push_str(&self.head.2);
+        let tails = &mut self.tails;
+        cache.put((to.n, range), out, |out| match to.source.describes_addresses() {
+            true => fields(to.source, &Element::Range(range), Object::more(out)),
+            false => element::plain_range(&range, tails, out),
+        });
     }
 
     fn turns(&mut self, to: LineOrigin<'_>, turns: LoopTurns<'_>, out: &mut String) {

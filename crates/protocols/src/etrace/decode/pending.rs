@@ -168,9 +168,10 @@ impl Pending {
         &self.predictor
     }
 
-    /// How often a loop with `turn` branches is executed whole, before the last branches.
-    pub(super) const fn turns(&self, turn: u64) -> u64 {
-        match self.outcomes.predicted.saturating_sub(ONE_BY_ONE).checked_div(turn) {
+    /// How often a loop with `turn` branches is executed whole, before the last of `predicted`
+    /// branches.
+    pub(super) const fn turns(turn: u64, predicted: u64) -> u64 {
+        match predicted.saturating_sub(ONE_BY_ONE).checked_div(turn) {
             Some(turns) => turns,
             None => 0,
         }

@@ -35,17 +35,19 @@ struct Mark {
 }
 
 impl Cycle {
-    /// The number of branches of a turn, if the state at the start of the block at `pc` is that of
-    /// the mark.
-    fn turn(
+    /// The number of branches of a turn, if the state at the start of the block at `pc`, where
+    /// `predicted` branches are left, is that of the mark.
+    #[inline]
+    pub(super) fn turn(
         &mut self,
         pc: u64,
-        pending: &Pending,
+        predicted: u64,
+        predictor: &Predictor,
         returns: &Returns,
         implied: u16,
         params: &Params,
     ) -> Option<u64> {
-        let (depth, predicted) = (returns.depth(), pending.predicted());
+        let depth = returns.depth();
         self.low = self.low.min(depth);
         if returns.is_full(params) {
             // A call drops the oldest return address.
@@ -60,12 +62,12 @@ impl Cycle {
             && mark.implied == implied
             && mark.predicted > predicted
             && (self.blocks - mark.blocks) as usize <= MAX_BLOCKS
-            && mark.predictor == *pending.predictor()
+            && mark.predictor == *predictor
         {
             return Some(mark.predicted - predicted);
         }
         if self.blocks.is_power_of_two() {
-            let (blocks, predictor) = (self.blocks, pending.predictor().clone());
+            let (blocks, predictor) = (self.blocks, predictor.clone());
             self.mark = Some(Mark { blocks, pc, predictor, depth, implied, predicted });
             self.low = depth;
         }
@@ -91,8 +93,10 @@ impl Decoder {
         if self.pending.known() > 0 || self.pending.predicted() == 0 {
             return None;
         }
-        let turn = cycle.turn(pc, &self.pending, &self.returns, self.implied, params)?;
-        let times = self.pending.turns(turn);
+        let predicted = self.pending.predicted();
+        let predictor = self.pending.predictor();
+        let turn = cycle.turn(pc, predicted, predictor, &self.returns, self.implied, params)?;
+        let times = Pending::turns(turn, predicted);
         // One turn is followed to record it.
         if times < 2 {
             return None;
@@ -102,7 +106,7 @@ impl Decoder {
 
     #[cold]
     #[expect(clippy::too_many_arguments, reason = "a walk, and the turns of it")]
-    fn take_turns<K: BlockCache, S: Sink>(
+    pub(super) fn take_turns<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         pc: u64,

@@ -57,6 +57,16 @@ impl Decoder {
                     returned = false;
                 }
             }
+            let before = self.pending.predicted();
+            if before > 0
+                && let Some(lost) =
+                    self.walk_predicted(at, goal, &mut path, &mut cycle, params, code, sink)
+            {
+                return lost;
+            }
+            if self.pending.predicted() != before {
+                returned = false;
+            }
             let (pc, pending_retire) = match self.position {
                 Position::At { pc, pending_retire } => (pc, pending_retire),
                 Position::Jump { role } => match self.jump(role, goal, params, code) {
