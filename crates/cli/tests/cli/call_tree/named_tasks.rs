@@ -187,10 +187,13 @@ pub(super) fn execute(
     Some((steps, path, text.lines().map(switch).collect()))
 }
 
+/// The control block of a task that runs, and the instructions outside of handlers.
+pub(super) type Run = (Option<u64>, u64);
+
 /// The runs of tasks: the control block, and the instructions outside of handlers. The first one is
 /// that of the program before the scheduler starts.
-fn runs(steps: &[Step]) -> Vec<(Option<u64>, u64)> {
-    let mut runs: Vec<(Option<u64>, u64)> = vec![(None, 0)];
+pub(super) fn runs(steps: &[Step]) -> Vec<Run> {
+    let mut runs: Vec<Run> = vec![(None, 0)];
     let (mut current, mut started) = (None, false);
     for step in steps {
         started |= step.handler;
@@ -251,20 +254,20 @@ const fn symbols_of_switch() -> [&'static str; 2] {
     ["vTaskSwitchContext", "PendSV_Handler"]
 }
 
-fn lines(options: &str, snapshot: &Path) -> Vec<Value> {
+pub(super) fn lines(options: &str, snapshot: &Path) -> Vec<Value> {
     let output = tracewright(&args(options, &[snapshot]));
     assert_eq!(output.code, Some(0), "{}", output.err);
     output.out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
 /// The identifiers of threads by their names.
-fn blocks(rows: &[Value]) -> HashMap<String, Option<u64>> {
+pub(super) fn blocks(rows: &[Value]) -> HashMap<String, Option<u64>> {
     let of = |row: &Value| Some((row["name"].as_str()?.to_owned(), row["id"].as_u64()));
     rows.iter().filter(|row| row["kind"] == "run").filter_map(of).collect()
 }
 
 /// The control blocks in the order in which their tasks execute.
-fn order(snapshot: &Path, blocks: &HashMap<String, Option<u64>>) -> Vec<u64> {
+pub(super) fn order(snapshot: &Path, blocks: &HashMap<String, Option<u64>>) -> Vec<u64> {
     let mut order: Vec<u64> = Vec::new();
     let output = tracewright(&args("timeline --format btf", &[snapshot]));
     assert_eq!(output.code, Some(0), "{}", output.err);
@@ -327,7 +330,7 @@ fn tasks_are_those_that_the_variable_names() {
 }
 
 /// Compares the tasks of a snapshot with those that executed. Returns their rows.
-fn check(snapshot: &Path, expected_runs: &[(Option<u64>, u64)], context: bool) -> Vec<Value> {
+pub(super) fn check(snapshot: &Path, expected_runs: &[Run], context: bool) -> Vec<Value> {
     let rows = lines("timing --clock instructions --task-times --format json", snapshot);
     let blocks = blocks(&rows);
     let first = expected_runs.iter().position(|(task, _)| task.is_some()).expect("a task");
