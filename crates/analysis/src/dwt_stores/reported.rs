@@ -119,6 +119,8 @@ impl Reported {
             own.handlers.get(*n).is_some_and(|own| own.number == Some(number))
         };
         match step {
+            // Thread mode is no handler.
+            ExceptionStep::Entered | ExceptionStep::Exited if number == 0 => {}
             ExceptionStep::Entered => {
                 let next = self.add(Some(number));
                 if self.open.len() >= MAX_OPEN {

@@ -117,6 +117,25 @@ fn refuse(args: &TimingArgs, input: &Input, option: &str, value: &str) -> Result
     Ok(())
 }
 
+/// Refuses what the trace of an ITM or STM alone does not show.
+fn refuse_events(args: &TimingArgs) -> Result<(), Fail> {
+    let fail = |option: &str, value: &str, why: &str| {
+        let why = format!("the trace is that of an ITM or STM, which has no instructions: {why}");
+        Err(Fail::option(option, &plain::line(value), &why))
+    };
+    match (&args.worst, args.between.first()) {
+        (Some(name), _) => fail("--worst", name, "it has no calls of functions"),
+        (_, Some(query)) => fail(
+            "--between",
+            query,
+            "`itm --format csv` has its events with their times; --task-times and --exceptions \
+             measure its tasks and exceptions",
+        ),
+        _ if args.masked => fail("--masked", "", "which of them mask interrupts is not known"),
+        _ => Ok(()),
+    }
+}
+
 /// Decodes a buffer in order.
 fn each(job: &Job<'_>, listener: &mut dyn Listener) -> Result<(), Fail> {
     let (mut session, mut bytes, mut block) =
@@ -263,11 +282,8 @@ pub fn run(args: &TimingArgs) -> Result<bool, Fail> {
     let mut output =
         Output::open(args.outcome.output.as_deref(), &index::inputs(&input, &args.window.index))?;
     let only_events = recordings::only(&input);
-    let of_calls = args.worst.is_some() || !args.between.is_empty() || args.masked;
-    if only_events && of_calls {
-        report::no_branches();
-        output.close()?;
-        return Ok(false);
+    if only_events {
+        refuse_events(args)?;
     }
     let clock = clock(args, &input)?;
     if args.worst.is_some() {
