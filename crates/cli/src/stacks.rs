@@ -1,5 +1,6 @@
 //! Decodes a buffer to call stacks.
 
+use std::mem::take;
 use std::path::Path;
 
 use tracewright::Listener;
@@ -89,7 +90,9 @@ fn run_how<V: Visitor, L: Listener + Fork + Send>(
             && more(&mut stacks.visitor, Some(output))
     };
     let bytes = &mut *live::input_of(job.buffer);
-    let tally = decode(job, (job.session()?, bytes), options, (transfers, listener), write)?.0;
+    let caches = options.caches.and_then(|own| own.lock().ok().map(|mut own| take(&mut *own)));
+    let session = job.session_with(caches.unwrap_or_default())?;
+    let tally = decode(job, (session, bytes), options, (transfers, listener), write)?.0;
     stacks.finish();
     more(&mut stacks.visitor, None);
     too_deep(&job.buffer.name, &stacks.counts);
