@@ -14,7 +14,7 @@ use serde_json::Value;
 use tracewright_testing::{skip, tool, tool_since};
 
 use super::oracle::pc;
-use super::tasks::{compile, function_of};
+use super::tasks::{M3, M7, compile_for, function_of};
 use super::{good, words};
 use crate::common::{Folder, args, tracewright};
 
@@ -299,11 +299,16 @@ fn tasks_are_those_that_the_variable_names() {
     let Some(kernel) = env::var_os("TRACEWRIGHT_FREERTOS").map(PathBuf::from) else {
         return skip("TRACEWRIGHT_FREERTOS does not name the sources of FreeRTOS");
     };
-    for (level, name) in [("-O0", "freertos-named"), ("-O2", "freertos-named-optimised")] {
+    for (level, port, machine, name) in [
+        ("-O0", M3, "mps2-an385", "freertos-named"),
+        ("-O2", M3, "mps2-an385", "freertos-named-optimised"),
+        ("-O0", M7, "mps2-an500", "freertos-named-m7"),
+        ("-O2", M7, "mps2-an500", "freertos-named-m7-optimised"),
+    ] {
         let folder = Folder::new(name);
         let path = folder.path("");
-        let Some(elf) = compile(&path, &kernel, level) else { return };
-        let Some((steps, log, hook)) = execute(&elf, "mps2-an385", FREERTOS) else { return };
+        let Some(elf) = compile_for(&path, &kernel, level, port) else { return };
+        let Some((steps, log, hook)) = execute(&elf, machine, FREERTOS) else { return };
         let mut want: Vec<u64> = hook.iter().map(|(_, block)| *block).collect();
         want.dedup();
         let expected_runs = runs(&steps);
