@@ -163,10 +163,14 @@ impl Listener for BranchLister {
     }
 
     fn event(&mut self, event: &Event<'_>) {
-        if let Event::Select { source, selection } = *event
-            && let Some(state) = self.states.get_mut(source)
-        {
-            state.memory = Some(selection);
+        match *event {
+            Event::Select { source, selection } => {
+                if let Some(state) = self.states.get_mut(source) {
+                    state.memory = Some(selection);
+                }
+            }
+            Event::PartEnd => (0..self.states.len()).for_each(|source| self.end(source)),
+            _ => {}
         }
     }
 

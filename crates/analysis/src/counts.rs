@@ -131,7 +131,7 @@ impl<K: Copy + Eq + Hash + 'static> Merge for Counts<K> {
 pub(crate) struct Mix(u64);
 
 /// An odd number with a random pattern of bits: the golden ratio.
-const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+pub(crate) const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Hasher for Mix {
     fn write(&mut self, bytes: &[u8]) {

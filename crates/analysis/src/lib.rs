@@ -25,6 +25,9 @@
 //! | `programs.rs` | [`Programs`]: whether captures are of the same programs |
 //! | `timeline.rs` | [`Timeline`]: the frames over time |
 //! | `tasks/` | [`tasks::Tasks`]: tasks of operating systems, and their names |
+//! | `running.rs` | which events of an ITM or STM name the running task |
+//! | `stored.rs` | what handlers store to the variable of the running task |
+//! | `dwt_stores/` | stores that a DWT reports, placed in the handlers of an ETM |
 //! | `timing/` | [`timing::Timing`]: how long functions and exceptions take, as intervals |
 //!
 //! A [`Profiler`] counts at addresses in memory while it decodes. [`Profile::add`] converts the
@@ -54,6 +57,7 @@ mod branch_lists;
 mod code;
 mod counts;
 pub mod coverage;
+pub mod dwt_stores;
 mod entered;
 mod executed;
 pub mod functions;
@@ -74,6 +78,7 @@ mod running;
 mod runs;
 mod samples;
 pub mod stacks;
+mod stored;
 pub mod tasks;
 mod thread_names;
 mod timeline;

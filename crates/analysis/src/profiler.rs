@@ -307,10 +307,14 @@ impl Listener for Profiler {
     }
 
     fn event(&mut self, event: &Event<'_>) {
-        if let Event::Select { source, selection } = *event
-            && let Some(current) = self.sources.get_mut(source)
-        {
-            (current.memory, current.settled) = (Some(selection), false);
+        match *event {
+            Event::Select { source, selection } => {
+                if let Some(current) = self.sources.get_mut(source) {
+                    (current.memory, current.settled) = (Some(selection), false);
+                }
+            }
+            Event::PartEnd => (0..self.sources.len()).for_each(|source| self.end(source, 1)),
+            _ => {}
         }
     }
 

@@ -111,6 +111,11 @@ impl EventTasks {
         self.given.as_ref().is_some_and(|given| given.idle.contains(&id))
     }
 
+    /// Whether events may name the running task.
+    pub fn may_name(&self) -> bool {
+        self.given.is_some() || !self.watched.is_empty()
+    }
+
     /// Whether it is known of some event that it names the running task: the address in a
     /// comparator is that of the variable, or a file of `--tasks` has events.
     pub fn is_known(&self) -> bool {

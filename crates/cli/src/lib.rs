@@ -12,6 +12,7 @@ mod arguments;
 mod command_line;
 mod contradictions;
 pub mod demo;
+mod dwt_stores;
 mod exported;
 mod fail;
 mod hardware;

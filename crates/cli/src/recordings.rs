@@ -121,10 +121,37 @@ fn note_unused(signals: &Signals, seen: &BTreeSet<Origin>) {
     }
 }
 
+/// A session of the ITMs and STMs of a buffer.
+pub fn session(job: &Job<'_>) -> Result<Option<(Plan, Session)>, Fail> {
+    let (capture, own) = (job.capture(), job.trace().options());
+    let is_own = |n: usize| job.sources.get(n).is_some_and(is_itm);
+    let ids = (0..).zip(&job.plan.sources).filter(|(n, _)| is_own(*n));
+    let ids: Vec<u16> = ids.map(|(_, planned)| planned.id).collect();
+    let framed = job.plan.framed();
+    let options = Options { ids: if framed { ids } else { own.ids.clone() }, ..own.clone() };
+    let Some(plan) = Plan::new(capture, job.plan.buffer, &options) else { return Ok(None) };
+    let session = Session::new(capture, &plan, job.trace().memory(), &options)?;
+    Ok(Some((plan, session)))
+}
+
+/// Decodes the whole of a buffer.
+pub fn run(job: &Job<'_>, mut session: Session, listener: &mut dyn Listener) -> Result<(), Fail> {
+    let (mut bytes, mut block) = (live::input_of(job.buffer), Vec::new());
+    loop {
+        block.clear();
+        let more = bytes.more(BLOCK, true, &mut block);
+        let more = more.map_err(|error| Fail::read(&job.buffer.name, &error))?;
+        if more == tracewright::decode::More::End {
+            break;
+        }
+        session.feed(&block, listener);
+    }
+    session.finish(listener);
+    Ok(())
+}
+
 /// The ITMs and STMs of a buffer, with at most `limit` events each. Other sources are not decoded.
 pub fn of(job: &Job<'_>, signals: &Signals, limit: usize) -> Result<Vec<Recorded>, Fail> {
-    let capture = job.capture();
-    let own = job.trace().options();
     if !job.sources.iter().any(is_itm) {
         note_unused(signals, &BTreeSet::new());
         return Ok(Vec::new());
@@ -138,12 +165,7 @@ pub fn of(job: &Job<'_>, signals: &Signals, limit: usize) -> Result<Vec<Recorded
         ));
         return Ok(Vec::new());
     }
-    let is_own = |n: usize| job.sources.get(n).is_some_and(is_itm);
-    let ids = (0..).zip(&job.plan.sources).filter(|(n, _)| is_own(*n));
-    let ids: Vec<u16> = ids.map(|(_, planned)| planned.id).collect();
-    let framed = job.plan.framed();
-    let options = Options { ids: if framed { ids } else { own.ids.clone() }, ..own.clone() };
-    let Some(plan) = Plan::new(capture, job.plan.buffer, &options) else { return Ok(Vec::new()) };
+    let Some((plan, session)) = session(job)? else { return Ok(Vec::new()) };
     let recordings = plan.sources.iter().map(|planned| {
         let source = job.plan.sources.iter().position(|other| other.id == planned.id)?;
         let name = job.sources.get(source).filter(|source| is_itm(source))?.name.clone();
@@ -151,19 +173,7 @@ pub fn of(job: &Job<'_>, signals: &Signals, limit: usize) -> Result<Vec<Recorded
     });
     let recordings = recordings.collect();
     let mut recorder = Recorder { recordings, origins: BTreeSet::new() };
-    let mut session = Session::new(capture, &plan, job.trace().memory(), &options)?;
-    let mut bytes = live::input_of(job.buffer);
-    let mut block = Vec::new();
-    loop {
-        block.clear();
-        let more = bytes.more(BLOCK, true, &mut block);
-        let more = more.map_err(|error| Fail::read(&job.buffer.name, &error))?;
-        if more == tracewright::decode::More::End {
-            break;
-        }
-        session.feed(&block, &mut recorder);
-    }
-    session.finish(&mut recorder);
+    run(job, session, &mut recorder)?;
     note_unused(signals, &recorder.origins);
     let recorded = recorder.recordings.into_iter().flatten();
     Ok(recorded

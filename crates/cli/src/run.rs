@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tracewright::Listener;
 use tracewright::capture::Buffer;
 use tracewright::decode::input::Input;
-use tracewright::decode::{Fork, Jobs, Session, Tally};
+use tracewright::decode::{Caches, Fork, Jobs, Session, Tally};
 use tracewright::run::{self, Ran, Selection};
 use tracewright::views::instructions::Parts;
 
@@ -36,6 +36,8 @@ pub struct RunOptions<'a> {
     pub parts: Option<&'a Parts>,
     /// When decoding ends.
     pub stop: Stop<'a>,
+    /// The code that another session of the same input has decoded, which is taken.
+    pub caches: Option<&'a Mutex<Caches>>,
 }
 
 /// When decoding of a buffer ends because of errors.
@@ -90,7 +92,8 @@ impl<'a> Runs<'a> {
     pub fn options(&self, jobs: Jobs) -> RunOptions<'_> {
         let Runs { committed, alone, selected, ref refused, .. } = *self;
         let stop = Stop { after: self.stop_after, ended: Some(&self.stopped) };
-        RunOptions { committed, jobs, alone, refused, selected, parts: None, stop }
+        let (parts, caches) = (None, None);
+        RunOptions { committed, jobs, alone, refused, selected, parts, stop, caches }
     }
 
     /// Whether decoding of the buffer `name` ended because of errors.

@@ -139,6 +139,7 @@ pub fn each<R: Receiver>(
             selected: None,
             parts: None,
             stop: Stop::default(),
+            caches: None,
         };
         let bytes = &mut *live::input_of(job.buffer);
         let (mut more, mut failed) = (true, None);

@@ -1,5 +1,6 @@
 //! Decodes a buffer to call stacks.
 
+use std::mem::take;
 use std::path::Path;
 
 use tracewright::Listener;
@@ -74,17 +75,24 @@ fn run_how<V: Visitor, L: Listener + Fork + Send>(
     taking: &Taking<V>,
     mut more: impl FnMut(&mut V, Option<L::Output>) -> bool,
 ) -> Result<(V, StackCounts, Tally), Fail> {
+    // Handlers are counted from the begin of the trace, and in order.
+    let stores = tasks.stores().filter(|_| options.selected.is_none() && !options.committed);
+    let in_order = Taking::in_order();
+    let taking = if stores.is_some() { &in_order } else { taking };
     let transfers = transfers(job, code, taking.frames).watching(tasks);
     let mut stacks = Stacks::new(job.sources.len(), visitor)
         .with_switches(tasks.switches().iter().copied())
         .with_unwind_targets(code.unwind_targets())
-        .with_events(tasks.events());
+        .with_events(tasks.events())
+        .with_stores(stores);
     let write = |(found, output): (Part, L::Output)| {
         (taking.take)(&mut stacks, &found, &mut |visitor| more(visitor, None))
             && more(&mut stacks.visitor, Some(output))
     };
     let bytes = &mut *live::input_of(job.buffer);
-    let tally = decode(job, (job.session()?, bytes), options, (transfers, listener), write)?.0;
+    let caches = options.caches.and_then(|own| own.lock().ok().map(|mut own| take(&mut *own)));
+    let session = job.session_with(caches.unwrap_or_default())?;
+    let tally = decode(job, (session, bytes), options, (transfers, listener), write)?.0;
     stacks.finish();
     more(&mut stacks.visitor, None);
     too_deep(&job.buffer.name, &stacks.counts);

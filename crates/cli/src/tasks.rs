@@ -11,6 +11,7 @@ use tracewright::index::Running;
 use tracewright::joined::JoinedBuffers;
 
 use crate::args::{RunningArgs, SwitchArgs};
+use crate::dwt_stores;
 use crate::fail::Fail;
 use crate::index::Selected;
 use crate::input::{Input, Job};
@@ -25,7 +26,11 @@ pub fn of(switches: &SwitchArgs, job: &Job<'_>, code: &Code, path: &Path) -> Res
     let files = files(&switches.tasks)?;
     let image = job.sources.first().map(|source| source.program.start());
     let tasks = Tasks::of_capture(job.capture(), image.as_ref(), code, &files);
-    Ok(tasks.with_switches(given(switches, code, path)?))
+    let tasks = tasks.with_switches(given(switches, code, path)?);
+    Ok(match dwt_stores::of(job, code, &tasks)? {
+        Some(stores) => tasks.with_stores(stores),
+        None => tasks,
+    })
 }
 
 /// As [`of`]: of a buffer with ITMs and STMs alone, events show the tasks.

@@ -265,6 +265,9 @@ pub enum Event<'a> {
         /// What is selected.
         selection: Selection,
     },
+    /// The part of the trace that is received ends: elements of no source follow. Received in any
+    /// case. A trace that is received to its end has the element [`End`](Element::End) before it.
+    PartEnd,
     /// Bytes of a trace ID or source number that no source of the session has; 0 for bytes without
     /// framing. Received in any case.
     UnknownId {
@@ -505,6 +508,7 @@ mod tests {
             Event::Undecodable { source, bytes: bytes(), fault: Fault::Truncated },
             Event::AwaitingSync { source, bytes: &[0] },
             Event::Select { source, selection: Selection::default() },
+            Event::PartEnd,
             Event::UnknownId { id: 1, at: 0, len: 1 },
             Event::Link { at: 0, event: link },
             Event::Packed { at: 0, bytes: &[0] },
@@ -521,7 +525,7 @@ mod tests {
     fn wrappers_pass_on_everything() {
         let mut want = Recorder::default();
         assert!(call_all(&mut want));
-        assert_eq!(want.0.len(), 14);
+        assert_eq!(want.0.len(), 15);
         assert_eq!(want.0[..2], ["3 1 exception-return", &want.0[2]]);
         assert_eq!(want.0[3], "3 2 own [7, 8]");
         let (mut a, mut b, mut c, mut d) = <(Recorder, Recorder, Recorder, Recorder)>::default();

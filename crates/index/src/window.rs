@@ -159,8 +159,7 @@ pub fn run<'w, L: Listener + Fork>(
     if end > 0 {
         scan.run(end, &mut windowed)?;
     }
-    windowed.relieve(0);
-    Ok(windowed.listener)
+    Ok(windowed.finish())
 }
 
 /// Decodes all of `buffer` for `whole`, and passes what is inside the window to `inside`, which is
@@ -205,8 +204,7 @@ pub fn run_beside<A: Listener, L: Listener + Fork>(
             break;
         }
     }
-    windowed.relieve(0);
-    Ok(windowed.listener)
+    Ok(windowed.finish())
 }
 
 /// Passes on what packets in the window may depend on.
@@ -263,6 +261,13 @@ struct Windowed<'a, L: Fork> {
 }
 
 impl<L: Listener + Fork> Windowed<'_, L> {
+    /// Writes the output that is left.
+    fn finish(mut self) -> L {
+        self.listener.event(&Event::PartEnd);
+        self.relieve(0);
+        self.listener
+    }
+
     /// Writes the output, if it is more than `least` bytes.
     fn relieve(&mut self, least: usize) {
         if !self.stopped && self.listener.size().output >= least {

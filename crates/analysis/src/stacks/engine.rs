@@ -10,6 +10,7 @@ use super::buffers::Joined;
 use super::choice::Choice;
 use super::events::Events;
 use super::frame::NOT_NAMED;
+use super::stores::HandlerStores;
 use super::suspended::{Named, Switches};
 use super::{
     Begin, Beyond, Ending, Entry, Frame, FunctionId, MAX_DEPTH, MAX_FRAMES, Position, StackCounts,
@@ -78,6 +79,8 @@ pub struct Stacks<V: Visitor> {
     pub(super) waiting: Vec<Transfer>,
     /// The sources are ITMs or STMs.
     pub(super) events: Option<Box<Events>>,
+    /// What handlers store, by another trace.
+    pub(super) stores: Option<Box<HandlerStores>>,
     /// What was found.
     pub counts: StackCounts,
 }
@@ -107,6 +110,7 @@ impl<V: Visitor> Stacks<V> {
             joined: None,
             waiting: Vec::new(),
             events: None,
+            stores: None,
             counts: StackCounts::default(),
         };
         for source in 0..sources {

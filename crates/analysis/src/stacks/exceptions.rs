@@ -18,6 +18,9 @@ impl<V: Visitor> Stacks<V> {
             address: Some(transfer.target),
         };
         self.begin(source, transfer.at, begin, transfer.ret);
+        if self.stores.is_some() {
+            self.handler_stores(source, transfer.at);
+        }
     }
 
     /// A handler ends, and another one begins in its place.

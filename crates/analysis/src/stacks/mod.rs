@@ -27,6 +27,7 @@
 //! | `switches.rs`, `suspended.rs` | threads without identifiers in the trace |
 //! | `tasks.rs` | threads that a variable of the operating system names |
 //! | `events/` | tasks and exceptions of ITMs and STMs, which have no instructions |
+//! | `stores.rs` | handlers that store to the variable of the running task, by another trace |
 //! | `buffers.rs` | [`BufferSources`] |
 //! | `joined.rs` | the trace of a thread in several buffers, of several processors |
 //! | `saved.rs` | [`SavedStacks`]: the state of all stacks as a value |
@@ -44,6 +45,7 @@ mod frame;
 mod joined;
 mod part;
 mod saved;
+mod stores;
 mod suspended;
 mod switches;
 mod tasks;

@@ -15,6 +15,7 @@ use super::{NamedBy, System, TaskFile, TaskName, TaskThread};
 use crate::code::{Code, FunctionId};
 use crate::running::{EventTasks, RunningEvents, Watched, comparators};
 use crate::stacks::SWITCHES;
+use crate::stored::Stores;
 
 /// Where a control block has the name of its task.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +38,8 @@ pub struct Tasks {
     events: EventTasks,
     /// Only events are traced, and no instructions.
     of_events: bool,
+    /// What handlers store, by the trace of an ITM.
+    stores: Option<Stores>,
     objects: Arc<DataObjects>,
     image: Arc<Image>,
     given: Arc<BTreeMap<u64, String>>,
@@ -145,6 +148,17 @@ impl Tasks {
     /// them.
     pub fn events(&self) -> Option<&EventTasks> {
         self.of_events.then_some(&self.events)
+    }
+
+    /// With what the handlers of a source store, by the trace of an ITM.
+    #[must_use]
+    pub fn with_stores(self, stores: Stores) -> Tasks {
+        Tasks { stores: Some(stores), ..self }
+    }
+
+    /// What the handlers of a source store, where another trace states it.
+    pub fn stores(&self) -> Option<&Stores> {
+        self.stores.as_ref()
     }
 
     /// What names the running task in the trace of an ITM or STM.

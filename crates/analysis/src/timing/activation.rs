@@ -33,6 +33,8 @@ pub(super) struct Activation {
     pub(super) row: usize,
     pub(super) exception: Option<usize>,
     pub(super) thread: usize,
+    /// It is that of a task, without a frame.
+    pub(super) is_task: bool,
     pub(super) place: Place,
     /// Its begin is in the trace, and is that of the function.
     pub(super) begins: bool,

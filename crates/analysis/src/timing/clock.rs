@@ -118,6 +118,8 @@ pub(super) struct SourceClock {
     pub(super) exact: bool,
     /// The thread that executes.
     pub(super) thread: Option<usize>,
+    /// That on top of the thread executes.
+    pub(super) executes_top: bool,
     /// The activation that executes, and the level that it belongs to.
     pub(super) top: Option<usize>,
     pub(super) level: Option<usize>,

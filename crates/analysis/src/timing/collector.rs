@@ -5,6 +5,7 @@ use tracewright_base::Interval;
 use super::Measure;
 use super::activation::{Activation, Level, Measured, interrupts, lesser, longer};
 use super::clock::{Clock, Event, Moment, SourceClock, Sum};
+use super::log::Log;
 use super::rows::{Before, Rows, Subject, Timed};
 use super::statistics::{MAX_EXACT, Place, Statistics};
 use super::worst::{Activated, MAX_RECORDS, Recorded};
@@ -37,6 +38,8 @@ pub struct Timing {
     pub(super) serial: u64,
     epochs: u32,
     pub(super) rows: Rows,
+    /// Durations that are not in the statistics of the rows yet.
+    log: Log,
     /// The durations that are stored one by one.
     stored: u64,
     most_exact: u64,
@@ -83,6 +86,7 @@ impl Timing {
             serial: 0,
             epochs: 0,
             rows: Rows::default(),
+            log: Log::default(),
             stored: 0,
             most_exact: MAX_EXACT,
             most_events: MAX_EVENTS,
@@ -161,8 +165,8 @@ impl Timing {
             self.close(source, None, None);
         }
         self.finish_tasks();
+        self.log.settle(&mut self.rows.all);
         for row in &mut self.rows.all {
-            row.settle();
             row.measures.iter_mut().for_each(Statistics::finish);
         }
         &self.rows.all
@@ -234,9 +238,17 @@ impl Timing {
         (top, Some(own))
     }
 
+    /// The activation on top of the thread executes from here on.
+    fn execute_top(&mut self, source: usize, thread: usize) {
+        let (top, level) = self.top(thread);
+        self.execute(source, top, level);
+        self.source(source).executes_top = true;
+    }
+
     /// Another activation executes from here on, or none.
     fn execute(&mut self, source: usize, top: Option<usize>, level: Option<usize>) {
         let clock = self.source(source);
+        clock.executes_top = false;
         let (exact, before, level_before) = (clock.exact, clock.top, clock.level);
         if before == top && level_before == level {
             return;
@@ -295,8 +307,7 @@ impl Timing {
         }
         let old = self.source(position.source).thread.replace(position.thread);
         self.task_runs(position, old);
-        let (top, level) = self.top(position.thread);
-        self.execute(position.source, top, level);
+        self.execute_top(position.source, position.thread);
     }
 
     /// The source reports something of the thread that it executed last, which may execute on
@@ -385,37 +396,36 @@ impl Timing {
         };
         own.begin.most = own.begin.most.or(now);
         own.behind = self.levels.get(own.level).map_or(0, |level| level.sum.least);
-        let own = *own;
-        self.follow(&own);
+        self.follow(number);
     }
 
     /// The distance to the activation before.
-    pub(super) fn follow(&mut self, own: &Activation) {
-        if !own.begins {
-            return;
-        }
+    pub(super) fn follow(&mut self, number: usize) {
+        let Some(own) = self.activations.get(number).filter(|own| own.begins) else { return };
         let begin = self.before(own, own.begin);
-        let same = |before: &Before| (before.thread, before.losses) == (begin.thread, begin.losses);
-        for row in [Some(own.row), own.exception].into_iter().flatten() {
-            let Some(row) = self.rows.all.get_mut(row) else { continue };
-            if row.subject == Subject::Other {
+        let (Rows { all, recent, other, .. }, log) = (&mut self.rows, &mut self.log);
+        log.begin(own.place);
+        for number in [Some(own.row), own.exception].into_iter().flatten() {
+            let Some(recent) = recent.get_mut(number).filter(|_| number != *other) else {
                 continue;
+            };
+            let distances = [Measure::Gap, Measure::Period].into_iter().zip(recent.begins(begin));
+            for (measure, before) in distances {
+                if let Some(before) = before {
+                    log.add(all, number, measure, own.begin.since(before));
+                    self.stored += 1;
+                }
             }
-            if let Some(end) = row.last_end.take().filter(same) {
-                row.add(Measure::Gap, own.begin.since(end.moment), own.place);
-                self.stored += 1;
-            }
-            if let Some(last) = row.last.replace(begin).filter(same) {
-                row.add(Measure::Period, own.begin.since(last.moment), own.place);
-                self.stored += 1;
-            }
+        }
+        if log.is_full() {
+            self.log.settle(&mut self.rows.all);
         }
     }
 
     /// A moment of the thread of an activation.
     fn before(&self, own: &Activation, moment: Moment) -> Before {
         let losses = self.threads.get(own.thread).map_or(0, |thread| thread.losses);
-        Before { moment, thread: own.thread, losses }
+        Before::new(moment, own.thread, losses)
     }
 
     /// The window of the end of an activation ended: its durations are known.
@@ -442,41 +452,39 @@ impl Timing {
             self.record(&own, gross, net, itself);
         }
         let end = self.before(&own, own.end);
-        for row in [Some(own.row), own.exception].into_iter().flatten() {
-            let Some(row) = self.rows.all.get_mut(row) else { continue };
-            if row.subject == Subject::Other {
+        let (Rows { all, recent, other, .. }, log) = (&mut self.rows, &mut self.log);
+        log.begin(own.place);
+        for number in [Some(own.row), own.exception].into_iter().flatten() {
+            let Some(recent) = recent.get_mut(number).filter(|_| number != *other) else {
                 continue;
-            }
+            };
             if let Some((duration, by)) = own.longest
+                && let Some(row) = all.get_mut(number)
                 && row.longest_interruption.is_none_or(|(before, _)| longer(duration, before))
             {
                 row.longest_interruption = Some((duration, by));
             }
-            if !complete {
-                row.incomplete += 1;
+            if complete {
+                recent.ends(Some(end).filter(|_| own.lost.is_none()));
+            }
+            if (!complete || own.lost.is_some())
+                && let Some(row) = all.get_mut(number)
+            {
+                row.not_measured(own.lost.filter(|_| complete));
                 continue;
             }
-            row.last_end = Some(end);
-            if let Some(until) = own.lost {
-                row.last_end = None;
-                row.measures[Measure::Gross as usize].add_lost(until.gross);
-                row.measures[Measure::Net as usize].add_lost(until.net);
-                if !row.subject.is_task() {
-                    row.measures[Measure::Own as usize].add_lost(until.own);
-                }
-                row.measures[Measure::Interrupted as usize].add_lost(0);
-                continue;
+            log.add(all, number, Measure::Gross, gross);
+            log.add(all, number, Measure::Net, net);
+            if !own.is_task {
+                log.add(all, number, Measure::Own, itself);
             }
-            row.add(Measure::Gross, gross, own.place);
-            row.add(Measure::Net, net, own.place);
-            if !row.subject.is_task() {
-                row.add(Measure::Own, itself, own.place);
-            }
-            row.add(Measure::Interrupted, interrupted, own.place);
+            log.add(all, number, Measure::Interrupted, interrupted);
             self.stored += 4;
         }
+        if log.is_full() || self.stored > self.most_exact {
+            self.log.settle(&mut self.rows.all);
+        }
         if self.stored > self.most_exact {
-            self.rows.all.iter_mut().for_each(Timed::settle);
             let all = self.rows.all.iter_mut().flat_map(|row| row.measures.iter_mut());
             all.filter(|own| own.is_larger_than_bins()).for_each(Statistics::compact);
             self.stored = 0;
@@ -638,11 +646,12 @@ impl Visitor for Timing {
         }
         let clock = self.source(position.source);
         if clock.exact && clock.now.is_some() {
-            self.follow(&own);
+            self.follow(number);
         } else {
             clock.events.push((Event::Begin(number), serial));
         }
         self.execute(position.source, Some(number), Some(level));
+        self.source(position.source).executes_top = true;
         self.bound(position.source);
         number
     }
@@ -670,8 +679,7 @@ impl Visitor for Timing {
         own.least = self.levels.get(own.level).map_or(0, |level| level.sum.least);
         let serial = own.serial;
         // It executes until here.
-        let (top, level) = self.top(position.thread);
-        self.execute(position.source, top, level);
+        self.execute_top(position.source, position.thread);
         if exact {
             self.ended(node, None);
         } else {
@@ -699,16 +707,16 @@ impl Visitor for Timing {
         if let Some(above) = first.and_then(|first| self.activations.get_mut(first)) {
             above.parent = Some(number);
         }
-        let (top, level) = self.top(position.thread);
-        self.execute(position.source, top, level);
+        self.execute_top(position.source, position.thread);
         (number, root)
     }
 
     fn run(&mut self, position: &Position, _: usize, instructions: u64, cycles: u64) {
         self.enter(position);
         self.cycles |= cycles > 0;
-        let (top, level) = self.top(position.thread);
-        self.execute(position.source, top, level);
+        if !self.source(position.source).executes_top {
+            self.execute_top(position.source, position.thread);
+        }
         let duration = match self.clock {
             Clock::Instructions => instructions,
             Clock::Cycles => cycles,

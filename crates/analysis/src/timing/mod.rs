@@ -22,6 +22,8 @@
 //! | `rows.rs` | [`Timed`]: the statistics of a function or an exception |
 //! | `stack_at.rs` | [`StackAt`]: the call stacks at some instructions |
 //! | `statistics.rs` | [`Statistics`]: least, percentiles and most of intervals |
+//! | `values.rs` | bounds that are stored one by one |
+//! | `log.rs` | durations that are not in the statistics yet |
 //! | `distances.rs` | [`Distances`]: the time between two events |
 //! | `load.rs` | [`Load`]: the load of processors over time |
 //! | `loops.rs` | how often loops turn in a call |
@@ -35,6 +37,7 @@ mod collector;
 mod distances;
 mod limit;
 mod load;
+mod log;
 mod loops;
 mod points;
 mod rows;
@@ -45,6 +48,7 @@ mod task_tests;
 mod tasks;
 #[cfg(test)]
 mod tests;
+mod values;
 mod worst;
 
 pub use clock::Clock;

@@ -5,11 +5,13 @@ use std::hash::BuildHasherDefault;
 
 use tracewright_base::Interval;
 
+use super::activation::Until;
 use super::clock::Moment;
-use super::statistics::{Bounds, Place, Statistics};
+use super::statistics::Statistics;
+use super::values::OPEN;
 use super::{Limit, Measure, Verdict};
 use crate::code::FunctionId;
-use crate::counts::Mix;
+use crate::counts::{FACTOR, Mix};
 
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -62,45 +64,70 @@ pub struct Timed {
     pub incomplete: u64,
     /// The longest exception that interrupted an activation, and the number of its row.
     pub longest_interruption: Option<(Interval, usize)>,
-    /// The last durations, of all measures. They are added to the statistics together, because
-    /// consecutive activations are those of other rows, whose memory is not cached.
-    waiting: Vec<Waiting>,
     pub(super) measures: Box<[Statistics; Measure::ALL.len()]>,
-    /// The last begin, and the last end.
-    pub(super) last: Option<Before>,
-    pub(super) last_end: Option<Before>,
 }
-
-/// A duration that is not in the statistics yet.
-#[derive(Clone, Copy, Debug)]
-struct Waiting {
-    measure: Measure,
-    duration: Bounds,
-}
-
-/// The most durations of a row that wait.
-const WAITING: usize = 64;
 
 /// A moment of a thread.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Before {
-    pub(super) moment: Moment,
-    pub(super) thread: usize,
+    /// [`OPEN`] where a bound is not known.
+    least: u64,
+    most: u64,
     /// Losses of the thread so far.
-    pub(super) losses: u64,
+    losses: u64,
+    epoch: u32,
+    /// [`NO_THREAD`] for no moment.
+    thread: u32,
+}
+
+const NO_THREAD: u32 = u32::MAX;
+
+impl Before {
+    const NONE: Before = Before { least: OPEN, most: OPEN, losses: 0, epoch: 0, thread: NO_THREAD };
+
+    pub(super) fn new(moment: Moment, thread: usize, losses: u64) -> Before {
+        let (least, most) = (moment.least.unwrap_or(OPEN), moment.most.unwrap_or(OPEN));
+        let thread = u32::try_from(thread).unwrap_or(NO_THREAD);
+        Before { least, most, losses, epoch: moment.epoch, thread }
+    }
+
+    /// The moment, if it is one of the same thread, and no trace of it was lost until `now`.
+    fn same(self, now: &Before) -> Option<Moment> {
+        let is_same = self.thread != NO_THREAD && self.thread == now.thread;
+        let known = |bound: u64| Some(bound).filter(|bound| *bound != OPEN);
+        let (epoch, least, most) = (self.epoch, known(self.least), known(self.most));
+        (is_same && self.losses == now.losses).then_some(Moment { epoch, least, most })
+    }
+}
+
+/// The last begin of an activation of a row, and the last end. They are apart from the row, in one
+/// line of the processor's cache: each begin and each end of an activation needs them.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub(super) struct Recent {
+    begin: Before,
+    end: Before,
+}
+
+impl Recent {
+    /// An activation begins: when the last one ended, and when it began.
+    #[inline]
+    pub(super) fn begins(&mut self, now: Before) -> [Option<Moment>; 2] {
+        let Recent { begin, end } = self;
+        let end = std::mem::replace(end, Before::NONE).same(&now);
+        [end, std::mem::replace(begin, now).same(&now)]
+    }
+
+    /// An activation ends. `None`: it is not known when.
+    #[inline]
+    pub(super) fn ends(&mut self, now: Option<Before>) {
+        self.end = now.unwrap_or(Before::NONE);
+    }
 }
 
 impl Timed {
     pub(super) fn new(subject: Subject) -> Timed {
-        Timed {
-            subject,
-            incomplete: 0,
-            longest_interruption: None,
-            waiting: Vec::new(),
-            measures: Box::default(),
-            last: None,
-            last_end: None,
-        }
+        Timed { subject, incomplete: 0, longest_interruption: None, measures: Box::default() }
     }
 
     /// The statistics of a measure.
@@ -108,25 +135,24 @@ impl Timed {
         &self.measures[measure as usize]
     }
 
+    /// Counts an activation that is not in the statistics: one in which trace was lost, with what
+    /// is known of it, or one that is incomplete.
+    pub(super) fn not_measured(&mut self, lost: Option<Until>) {
+        let Some(until) = lost else {
+            self.incomplete += 1;
+            return;
+        };
+        self.measures[Measure::Gross as usize].add_lost(until.gross);
+        self.measures[Measure::Net as usize].add_lost(until.net);
+        if !self.subject.is_task() {
+            self.measures[Measure::Own as usize].add_lost(until.own);
+        }
+        self.measures[Measure::Interrupted as usize].add_lost(0);
+    }
+
     /// The answer of a limit.
     pub fn verdict(&self, limit: &Limit) -> Verdict {
         limit.verdict(self.of(limit.measure))
-    }
-
-    /// Adds a duration. It is in the statistics after [`settle`](Self::settle).
-    #[inline]
-    pub(super) fn add(&mut self, measure: Measure, duration: Interval, place: Place) {
-        self.waiting.push(Waiting { measure, duration: Bounds::new(duration, place) });
-        if self.waiting.len() >= WAITING {
-            self.settle();
-        }
-    }
-
-    /// Adds what waits to the statistics.
-    pub(super) fn settle(&mut self) {
-        for Waiting { measure, duration } in self.waiting.drain(..) {
-            self.measures[measure as usize].push(duration);
-        }
     }
 }
 
@@ -138,16 +164,29 @@ const NONE: usize = usize::MAX;
 pub(super) struct Rows {
     /// The rows by number.
     pub(super) all: Vec<Timed>,
+    /// Of each of them.
+    pub(super) recent: Vec<Recent>,
+    /// The number of [`Subject::Other`].
+    pub(super) other: usize,
     numbers: Vec<usize>,
     others: HashMap<Subject, usize, BuildHasherDefault<Mix>>,
-    /// The last one that was looked up.
-    last: (Subject, usize),
+    /// Rows of functions without symbols that were looked up, by a hash of the address.
+    near: Box<[(u64, usize)]>,
 }
+
+/// The most functions in [`Rows::near`], as a power of two.
+const NEAR: u32 = 15;
 
 impl Default for Rows {
     fn default() -> Rows {
-        let last = (Subject::Function(FunctionId::Unknown), NONE);
-        Rows { all: Vec::new(), numbers: Vec::new(), others: HashMap::default(), last }
+        Rows {
+            all: Vec::new(),
+            recent: Vec::new(),
+            other: NONE,
+            numbers: Vec::new(),
+            others: HashMap::default(),
+            near: vec![(0, NONE); 1 << NEAR].into(),
+        }
     }
 }
 
@@ -155,10 +194,28 @@ impl Rows {
     /// The number of its row.
     #[inline]
     pub(super) fn number(&mut self, subject: Subject) -> usize {
-        if self.last.0 != subject || self.last.1 == NONE {
-            self.last = (subject, self.find(subject));
+        match subject {
+            Subject::Function(FunctionId::Known(number)) => {
+                match self.numbers.get(number as usize) {
+                    Some(&row) if row != NONE => row,
+                    _ => self.find(subject),
+                }
+            }
+            Subject::Function(FunctionId::At(address)) => {
+                let hash = (address.wrapping_mul(FACTOR) >> (u64::BITS - NEAR)) as usize;
+                match self.near.get(hash) {
+                    Some(&(own, row)) if own == address && row != NONE => row,
+                    _ => {
+                        let row = self.find(subject);
+                        if let Some(slot) = self.near.get_mut(hash) {
+                            *slot = (address, row);
+                        }
+                        row
+                    }
+                }
+            }
+            _ => self.find(subject),
         }
-        self.last.1
     }
 
     fn find(&mut self, subject: Subject) -> usize {
@@ -179,6 +236,10 @@ impl Rows {
         };
         if number == next {
             self.all.push(Timed::new(subject));
+            self.recent.push(Recent { begin: Before::NONE, end: Before::NONE });
+            if subject == Subject::Other {
+                self.other = number;
+            }
         }
         number
     }

@@ -2,6 +2,8 @@
 
 use tracewright_base::Interval;
 
+use super::values::{OPEN, Values, widened};
+
 /// The most intervals of all statistics together that are stored one by one. Of more, bins are
 /// stored.
 pub const MAX_EXACT: u64 = 4_000_000;
@@ -16,9 +18,6 @@ pub struct Place {
     /// Instructions of the source before it.
     pub instructions: u64,
 }
-
-/// No upper bound.
-const OPEN: u64 = u64::MAX;
 
 /// Sub-bins of each power of two, as a power of two.
 const SUB: u32 = 3;
@@ -47,13 +46,13 @@ fn bounds(bin: usize) -> (u64, u64) {
 /// The intervals, or how many are in each bin.
 #[derive(Clone, Debug)]
 enum Stored {
-    All { least: Vec<u64>, most: Vec<u64> },
+    All { least: Values, most: Values },
     Bins { least: Box<[u64; BINS]>, most: Box<[u64; BINS]>, open: u64 },
 }
 
 impl Default for Stored {
     fn default() -> Stored {
-        Stored::All { least: Vec::new(), most: Vec::new() }
+        Stored::All { least: Values::default(), most: Values::default() }
     }
 }
 
@@ -116,22 +115,6 @@ fn bounded(least: u64, most: u64) -> Interval {
     Interval { least, most: Some(most).filter(|most| *most != OPEN) }
 }
 
-/// A duration, and where it begins.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Bounds {
-    least: u64,
-    /// [`OPEN`] without an upper bound.
-    most: u64,
-    place: Place,
-}
-
-impl Bounds {
-    #[inline]
-    pub(super) fn new(duration: Interval, place: Place) -> Bounds {
-        Bounds { least: duration.least, most: duration.most.unwrap_or(OPEN), place }
-    }
-}
-
 /// The middle of two bounds.
 fn middle(least: u64, most: u64) -> f64 {
     let most = if most == OPEN { least } else { most };
@@ -141,14 +124,22 @@ fn middle(least: u64, most: u64) -> f64 {
 impl Statistics {
     /// Adds a duration.
     pub(super) fn add(&mut self, duration: Interval, place: Place) {
-        self.push(Bounds::new(duration, place));
+        self.push(duration.least, duration.most.unwrap_or(OPEN), || place);
     }
 
-    /// Adds a duration. Those that are stored are in the sums later.
+    /// Makes room for more durations.
+    pub(super) fn reserve(&mut self, more: usize) {
+        if let Stored::All { least, most } = &mut self.stored {
+            least.reserve(more);
+            most.reserve(more);
+        }
+    }
+
+    /// Adds a duration with these bounds. Those that are stored are in the sums later.
     #[inline]
-    pub(super) fn push(&mut self, Bounds { least, most, place }: Bounds) {
+    pub(super) fn push(&mut self, least: u64, most: u64, place: impl FnOnce() -> Place) {
         if (most, least) > self.longest || self.count == 0 && self.longest == (0, 0) {
-            (self.longest, self.most) = ((most, least), place);
+            (self.longest, self.most) = ((most, least), place());
         }
         self.count += 1;
         match &mut self.stored {
@@ -201,9 +192,15 @@ impl Statistics {
         let Stored::All { least, most } = &mut self.stored else { return };
         let (least, most) = (std::mem::take(least), std::mem::take(most));
         let first = self.summed as usize;
-        let (lower, upper) =
-            (least.get(first..).unwrap_or_default(), most.get(first..).unwrap_or_default());
-        self.sum_of(|| lower.iter().copied().zip(upper.iter().copied()));
+        match (&least, &most) {
+            (Values::Narrow(least), Values::Narrow(most)) => {
+                let lower = least.get(first..).unwrap_or_default();
+                let upper = most.get(first..).unwrap_or_default();
+                let both = || lower.iter().zip(upper);
+                self.sum_of(|| both().map(|(a, b)| (widened(*a), widened(*b))));
+            }
+            _ => self.sum_of(|| least.iter(first).zip(most.iter(first))),
+        }
         self.stored = Stored::All { least, most };
     }
 
@@ -223,9 +220,9 @@ impl Statistics {
         self.sum_stored();
         let Stored::All { least, most } = &self.stored else { return };
         let (mut lower, mut upper, mut open) = ([0; BINS], [0; BINS], 0);
-        least.iter().for_each(|value| bump(lower.get_mut(bin(*value))));
-        for value in most {
-            match *value {
+        least.iter(0).for_each(|value| bump(lower.get_mut(bin(value))));
+        for value in most.iter(0) {
+            match value {
                 OPEN => open += 1,
                 value => bump(upper.get_mut(bin(value))),
             }
@@ -237,10 +234,10 @@ impl Statistics {
     pub(super) fn finish(&mut self) {
         self.sum_stored();
         if let Stored::All { least, most } = &mut self.stored {
-            least.sort_unstable();
+            least.sort();
             // Those of points are the same.
             match self.wide {
-                true => most.sort_unstable(),
+                true => most.sort(),
                 false => most.clone_from(least),
             }
         }
@@ -316,7 +313,7 @@ impl Statistics {
         match &self.stored {
             Stored::All { least, most } => {
                 let at = rank as usize;
-                let (least, most) = (*least.get(at)?, *most.get(at)?);
+                let (least, most) = (least.get(at)?, most.get(at)?);
                 Some(bounded(least, most))
             }
             Stored::Bins { least, most, .. } => {

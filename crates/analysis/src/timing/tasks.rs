@@ -202,6 +202,7 @@ impl Timing {
             serial: self.serial,
             row,
             thread: position.thread,
+            is_task: true,
             place: Place {
                 source: position.source,
                 at: position.at,
@@ -216,7 +217,7 @@ impl Timing {
         };
         let number = self.insert(own);
         if exact {
-            self.follow(&own);
+            self.follow(number);
         } else {
             let serial = own.serial;
             self.source(position.source).events.push((Event::Begin(number), serial));

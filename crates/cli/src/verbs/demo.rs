@@ -110,6 +110,7 @@ pub fn run(args: &DemoArgs) -> Result<bool, Fail> {
         selected: None,
         parts: None,
         stop: Stop::default(),
+        caches: None,
     };
     output.print(CALLS)?;
     calls(&job, &options, &mut output)?;

@@ -64,3 +64,4 @@ mod totals;
 mod unit_docs;
 #[cfg(feature = "view")]
 mod view;
+mod windows;

@@ -1,10 +1,11 @@
 //! Durations of calls and exceptions.
 
 use std::collections::BTreeMap;
+use std::fs;
 
 use serde_json::Value;
 
-use crate::common::{Folder, Output, tracewright};
+use crate::common::{Folder, Output, args, tracewright};
 
 /// The built-in example.
 fn demo(name: &str) -> (Folder, String) {
@@ -175,4 +176,31 @@ fn the_clock_of_a_trace_without_one() {
     let capture = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/captures/etmv1/capture");
     let output = tracewright(&["timing", capture]);
     assert!(output.err.contains("note: the trace has no timestamps"), "{}", output.err);
+}
+
+#[test]
+fn an_itm_alone_has_no_calls() {
+    let folder = Folder::new("timing-itm");
+    let path = folder.path("itm.bin");
+    let mut bytes = vec![0, 0, 0, 0, 0, 0x80];
+    // Thread mode is no handler, also where it is entered. (Armv7-M ARM, D4.3.2)
+    for (number, step) in [(0, 0x10), (15, 0x10), (15, 0x20), (0, 0x30), (0, 0x10), (0, 0x20)] {
+        bytes.extend([0x0e, number, step, 0x30]);
+    }
+    fs::write(&path, bytes).unwrap();
+    let output = tracewright(&args("timing --protocol ITM --format json", &[&path]));
+    let rows = lines(&output, "timing");
+    assert_eq!(rows.len(), 1, "{}", output.out);
+    assert_eq!(rows[0]["exception"], 15);
+    assert_eq!(rows[0]["gross"]["sum"]["least"], 3);
+    for (words, why) in [
+        ("--worst main", "no calls of functions"),
+        ("--between any any", "`itm --format csv` has its events"),
+        ("--masked", "which of them mask interrupts is not known"),
+    ] {
+        let words = format!("timing --protocol ITM {words}");
+        let output = tracewright(&args(&words, &[&path]));
+        assert_eq!(output.code, Some(2), "{words}: {}", output.out);
+        assert!(output.err.contains(why), "{}", output.err);
+    }
 }

@@ -81,6 +81,10 @@ impl Packets {
 
     fn dwt(&mut self, event: Dwt, tasks: &EventTasks) -> Event {
         match event {
+            // Thread mode is no handler.
+            Dwt::Exception { number: 0, step: ExceptionStep::Entered | ExceptionStep::Exited } => {
+                Event::Other
+            }
             Dwt::Exception { number, step } => match step {
                 ExceptionStep::Entered => Event::Entered(number),
                 ExceptionStep::Exited => Event::Exited(number),

@@ -102,6 +102,7 @@ fn measure<'a>(job: &'a Job<'_>, args: &BenchArgs) -> Result<Found<'a>, Fail> {
         selected: None,
         parts: None,
         stop: Stop::default(),
+        caches: None,
     };
     let mut seen = <(Tally, (Checksum, RangeChecksum))>::default();
     let counting = (Merging(Default::default()), listing::Nothing);

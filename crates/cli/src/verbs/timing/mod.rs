@@ -6,6 +6,7 @@ mod masked;
 mod worst;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem::take;
 use std::sync::Mutex;
 
 use tracewright::Element;
@@ -13,7 +14,7 @@ use tracewright::analysis::Code;
 use tracewright::analysis::tasks::{TaskThread, ThreadList};
 use tracewright::analysis::timing::{Clock, Limit, Recorded, Timing, Verdict};
 use tracewright::capture::plain;
-use tracewright::decode::{Jobs, Listener, More};
+use tracewright::decode::{Caches, Jobs, Listener, More};
 use tracewright::joined::{JoinedBuffers, Taking};
 use tracewright::views::json;
 use tracewright::views::timing::{Shown, TimingView};
@@ -30,7 +31,7 @@ use crate::message;
 use crate::output::Output;
 use crate::recordings;
 use crate::report;
-use crate::run::Runs;
+use crate::run::{RunOptions, Runs};
 use crate::select;
 use crate::stacks;
 use crate::tasks::{self, Chosen};
@@ -57,8 +58,9 @@ impl Listener for Clocks {
     }
 }
 
-/// The clock of a capture. Only timestamps are common to its processors.
-fn clock(args: &TimingArgs, input: &Input) -> Result<Clock, Fail> {
+/// The clock of a capture. Only timestamps are common to its processors. `caches` receives the code
+/// that was decoded.
+fn clock(args: &TimingArgs, input: &Input, caches: &mut Caches) -> Result<Clock, Fail> {
     if recordings::only(input) {
         return match args.clock {
             None | Some(ClockArg::Timestamps) => Ok(Clock::Timestamps),
@@ -81,7 +83,7 @@ fn clock(args: &TimingArgs, input: &Input) -> Result<Clock, Fail> {
             continue;
         }
         let (mut session, mut bytes, mut block) =
-            (job.session()?, live::input_of(job.buffer), Vec::new());
+            (job.session_with(take(caches))?, live::input_of(job.buffer), Vec::new());
         while left > 0 && !found.cycles && !(joined && found.timestamps) {
             block.clear();
             let more = bytes.more(CHUNK, true, &mut block);
@@ -93,6 +95,7 @@ fn clock(args: &TimingArgs, input: &Input) -> Result<Clock, Fail> {
                 break;
             }
         }
+        *caches = session.into_caches();
     }
     Ok(match (found.cycles && !(joined && found.timestamps), found.timestamps) {
         (true, _) => Clock::Cycles,
@@ -115,6 +118,25 @@ fn refuse(args: &TimingArgs, input: &Input, option: &str, value: &str) -> Result
         return fail("the output is text or JSON");
     }
     Ok(())
+}
+
+/// Refuses what the trace of an ITM or STM alone does not show.
+fn refuse_events(args: &TimingArgs) -> Result<(), Fail> {
+    let fail = |option: &str, value: &str, why: &str| {
+        let why = format!("the trace is that of an ITM or STM, which has no instructions: {why}");
+        Err(Fail::option(option, &plain::line(value), &why))
+    };
+    match (&args.worst, args.between.first()) {
+        (Some(name), _) => fail("--worst", name, "it has no calls of functions"),
+        (_, Some(query)) => fail(
+            "--between",
+            query,
+            "`itm --format csv` has its events with their times; --task-times and --exceptions \
+             measure its tasks and exceptions",
+        ),
+        _ if args.masked => fail("--masked", "", "which of them mask interrupts is not known"),
+        _ => Ok(()),
+    }
 }
 
 /// Decodes a buffer in order.
@@ -158,7 +180,7 @@ type Record<'a> = dyn Fn(&Code) -> Recorded + Sync + 'a;
 fn gather(
     args: &TimingArgs,
     input: &Input,
-    clock: Clock,
+    (clock, caches): (Clock, Caches),
     record: &Record<'_>,
     output: &mut Output,
 ) -> Result<(Found, listing::Problems), Fail> {
@@ -176,9 +198,10 @@ fn gather(
         return gather_joined(args, input, &recipe, &buffers, clock, record);
     }
     let runs = Runs::new(input.buffers.len(), args.how.committed, selected.as_ref());
-    let found = Mutex::new(Found::default());
+    let (found, caches) = (Mutex::new(Found::default()), Mutex::new(caches));
     let work = |number: usize, job: &Job<'_>, jobs: Jobs, _: &mut listing::Write<'_>| {
-        let (options, code) = (runs.options(jobs), job.code());
+        let options = RunOptions { caches: Some(&caches), ..runs.options(jobs) };
+        let code = job.code();
         let tasks = tasks::of_any(&args.switches, job, &code, &args.input.input)?;
         let timing = Timing::new(clock)
             .by_caller(args.by_caller)
@@ -263,13 +286,11 @@ pub fn run(args: &TimingArgs) -> Result<bool, Fail> {
     let mut output =
         Output::open(args.outcome.output.as_deref(), &index::inputs(&input, &args.window.index))?;
     let only_events = recordings::only(&input);
-    let of_calls = args.worst.is_some() || !args.between.is_empty() || args.masked;
-    if only_events && of_calls {
-        report::no_branches();
-        output.close()?;
-        return Ok(false);
+    if only_events {
+        refuse_events(args)?;
     }
-    let clock = clock(args, &input)?;
+    let mut caches = Caches::default();
+    let clock = clock(args, &input, &mut caches)?;
     if args.worst.is_some() {
         return worst::run(args, &input, clock, output);
     }
@@ -283,7 +304,7 @@ pub fn run(args: &TimingArgs) -> Result<bool, Fail> {
         return masked::run(args, &input, clock, output);
     }
     let nothing = |_: &Code| Recorded::Nothing;
-    let (found, problems) = gather(args, &input, clock, &nothing, &mut output)?;
+    let (found, problems) = gather(args, &input, (clock, caches), &nothing, &mut output)?;
     input.decodable()?;
     tasks_exist(&limits, &found)?;
     unclocked(args, &input, clock, &found);

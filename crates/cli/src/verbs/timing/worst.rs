@@ -7,6 +7,7 @@ use tracewright::analysis::stacks::FunctionId;
 use tracewright::analysis::timing::{
     Activated, Clock, Loop, Recorded, Timing, Turns, differences, longest_and_median,
 };
+use tracewright::decode::Caches;
 use tracewright::views::functions::is_called;
 use tracewright::views::json;
 use tracewright::views::timing::{Shown, TimingView, Worst};
@@ -50,7 +51,7 @@ pub fn run(
     refuse(args, input)?;
     let pattern = args.worst.as_deref().unwrap_or_default();
     let record = |code: &Code| Recorded::Functions(functions(code, pattern));
-    let (found, problems) = gather(args, input, clock, &record, &mut output)?;
+    let (found, problems) = gather(args, input, (clock, Caches::default()), &record, &mut output)?;
     input.decodable()?;
     super::unclocked(args, input, clock, &found);
     if args.format == TimingFormat::Json {

@@ -15,7 +15,7 @@ use crate::common::{Folder, args, tracewright};
 
 /// What the processor does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum What {
+pub(super) enum What {
     Entered(u16),
     Exited(u16),
     Returned(u16),
@@ -23,7 +23,7 @@ enum What {
 }
 
 /// What is done, at which cycle.
-type Program = Vec<(u64, What)>;
+pub(super) type Program = Vec<(u64, What)>;
 
 /// How the unit sends.
 #[derive(Clone, Copy, Debug)]
@@ -39,17 +39,17 @@ struct Unit {
 }
 
 /// Writes the bytes of an ITM. (Armv7-M ARM, appendix D4)
-struct Writer {
-    bytes: Vec<u8>,
+pub(super) struct Writer {
+    pub(super) bytes: Vec<u8>,
     ticks: u64,
 }
 
 impl Writer {
-    fn new() -> Writer {
+    pub(super) fn new() -> Writer {
         Writer { bytes: vec![0, 0, 0, 0, 0, 0x80], ticks: 0 }
     }
 
-    fn packet(&mut self, what: What, by_software: bool) {
+    pub(super) fn packet(&mut self, what: What, by_software: bool) {
         let step = |number: u16, step: u16| (number | step << 12).to_le_bytes();
         let (header, bytes) = match what {
             What::Entered(number) => (0x0e, step(number, 1).to_vec()),
@@ -290,7 +290,7 @@ fn control(unit: Unit) -> &'static str {
 
 /// What the processor does in a run of FreeRTOS: QEMU's log, and the stores of `steps`. An
 /// instruction takes ten cycles.
-fn of_log(log: &str, steps: &[Step]) -> Program {
+pub(super) fn of_log(log: &str, steps: &[Step]) -> Program {
     let (mut program, mut count, mut now, mut returns) = (Program::new(), 0usize, 0, false);
     let mut open: Vec<u16> = Vec::new();
     let word = |line: &str| line.rsplit(' ').next().and_then(|word| word.parse().ok());

@@ -12,6 +12,7 @@
 //! | `losses.rs` | frames where a part of the trace is missing |
 //! | `named_tasks.rs` | tasks of FreeRTOS that stores to a variable or context IDs name |
 //! | `parts.rs` | traces cut into parts |
+//! | `reported_tasks.rs` | tasks of FreeRTOS in an ETM, that a DWT names in the ITM beside it |
 //! | `search.rs` | entries of functions and lines that `find` finds, with their call stacks |
 //! | `rtos.rs` | tasks of FreeRTOS |
 //! | `tasks.rs` | the order of tasks of FreeRTOS, beside what a hook recorded |
@@ -24,6 +25,7 @@ mod losses;
 mod named_tasks;
 mod oracle;
 mod parts;
+mod reported_tasks;
 mod rtos;
 mod search;
 mod tasks;

@@ -14,7 +14,7 @@ use serde_json::Value;
 use tracewright_testing::{skip, tool, tool_since};
 
 use super::oracle::pc;
-use super::tasks::{compile, function_of};
+use super::tasks::{M3, M7, compile_for, function_of};
 use super::{good, words};
 use crate::common::{Folder, args, tracewright};
 
@@ -187,10 +187,13 @@ pub(super) fn execute(
     Some((steps, path, text.lines().map(switch).collect()))
 }
 
+/// The control block of a task that runs, and the instructions outside of handlers.
+pub(super) type Run = (Option<u64>, u64);
+
 /// The runs of tasks: the control block, and the instructions outside of handlers. The first one is
 /// that of the program before the scheduler starts.
-fn runs(steps: &[Step]) -> Vec<(Option<u64>, u64)> {
-    let mut runs: Vec<(Option<u64>, u64)> = vec![(None, 0)];
+pub(super) fn runs(steps: &[Step]) -> Vec<Run> {
+    let mut runs: Vec<Run> = vec![(None, 0)];
     let (mut current, mut started) = (None, false);
     for step in steps {
         started |= step.handler;
@@ -251,20 +254,20 @@ const fn symbols_of_switch() -> [&'static str; 2] {
     ["vTaskSwitchContext", "PendSV_Handler"]
 }
 
-fn lines(options: &str, snapshot: &Path) -> Vec<Value> {
+pub(super) fn lines(options: &str, snapshot: &Path) -> Vec<Value> {
     let output = tracewright(&args(options, &[snapshot]));
     assert_eq!(output.code, Some(0), "{}", output.err);
     output.out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
 /// The identifiers of threads by their names.
-fn blocks(rows: &[Value]) -> HashMap<String, Option<u64>> {
+pub(super) fn blocks(rows: &[Value]) -> HashMap<String, Option<u64>> {
     let of = |row: &Value| Some((row["name"].as_str()?.to_owned(), row["id"].as_u64()));
     rows.iter().filter(|row| row["kind"] == "run").filter_map(of).collect()
 }
 
 /// The control blocks in the order in which their tasks execute.
-fn order(snapshot: &Path, blocks: &HashMap<String, Option<u64>>) -> Vec<u64> {
+pub(super) fn order(snapshot: &Path, blocks: &HashMap<String, Option<u64>>) -> Vec<u64> {
     let mut order: Vec<u64> = Vec::new();
     let output = tracewright(&args("timeline --format btf", &[snapshot]));
     assert_eq!(output.code, Some(0), "{}", output.err);
@@ -296,11 +299,16 @@ fn tasks_are_those_that_the_variable_names() {
     let Some(kernel) = env::var_os("TRACEWRIGHT_FREERTOS").map(PathBuf::from) else {
         return skip("TRACEWRIGHT_FREERTOS does not name the sources of FreeRTOS");
     };
-    for (level, name) in [("-O0", "freertos-named"), ("-O2", "freertos-named-optimised")] {
+    for (level, port, machine, name) in [
+        ("-O0", M3, "mps2-an385", "freertos-named"),
+        ("-O2", M3, "mps2-an385", "freertos-named-optimised"),
+        ("-O0", M7, "mps2-an500", "freertos-named-m7"),
+        ("-O2", M7, "mps2-an500", "freertos-named-m7-optimised"),
+    ] {
         let folder = Folder::new(name);
         let path = folder.path("");
-        let Some(elf) = compile(&path, &kernel, level) else { return };
-        let Some((steps, log, hook)) = execute(&elf, "mps2-an385", FREERTOS) else { return };
+        let Some(elf) = compile_for(&path, &kernel, level, port) else { return };
+        let Some((steps, log, hook)) = execute(&elf, machine, FREERTOS) else { return };
         let mut want: Vec<u64> = hook.iter().map(|(_, block)| *block).collect();
         want.dedup();
         let expected_runs = runs(&steps);
@@ -327,7 +335,7 @@ fn tasks_are_those_that_the_variable_names() {
 }
 
 /// Compares the tasks of a snapshot with those that executed. Returns their rows.
-fn check(snapshot: &Path, expected_runs: &[(Option<u64>, u64)], context: bool) -> Vec<Value> {
+pub(super) fn check(snapshot: &Path, expected_runs: &[Run], context: bool) -> Vec<Value> {
     let rows = lines("timing --clock instructions --task-times --format json", snapshot);
     let blocks = blocks(&rows);
     let first = expected_runs.iter().position(|(task, _)| task.is_some()).expect("a task");

@@ -26,17 +26,30 @@ const FILES: [(&str, &str); 5] = [
     ),
 ];
 
-/// Compiles the program with FreeRTOS.
+/// Compiles the program with FreeRTOS for a Cortex-M3.
 pub fn compile(folder: &Path, kernel: &Path, level: &str) -> Option<PathBuf> {
+    compile_for(folder, kernel, level, M3)
+}
+
+/// A port of FreeRTOS, and the options of its processor.
+pub type Port = (&'static str, &'static str);
+
+pub const M3: Port = ("ARM_CM3", "-mcpu=cortex-m3");
+/// With floating-point registers, which are a part of each task.
+pub const M7: Port = ("ARM_CM7/r0p1", "-mcpu=cortex-m7 -mfpu=fpv5-sp-d16 -mfloat-abi=hard");
+
+/// Compiles the program with a port of FreeRTOS.
+pub fn compile_for(folder: &Path, kernel: &Path, level: &str, port: Port) -> Option<PathBuf> {
+    let (port, processor) = port;
     let gcc = tool(&[("arm-none-eabi-gcc", "gcc-arm-none-eabi")])?;
     for (name, text) in FILES {
         fs::write(folder.join(name), text).expect("a source");
     }
-    let port = kernel.join("portable/GCC/ARM_CM3");
+    let port = kernel.join("portable/GCC").join(port);
     let mut command = Command::new(gcc);
-    let options = "-mcpu=cortex-m3 -mthumb -g -ffreestanding -nostdlib -fno-builtin -T program.ld \
-                   program.c -o rtos.elf -I.";
-    command.arg(level).args(words(options));
+    let options = "-mthumb -g -ffreestanding -nostdlib -fno-builtin -T program.ld program.c -o \
+                   rtos.elf -I.";
+    command.arg(level).args(words(processor)).args(words(options));
     command.arg("-I").arg(kernel.join("include")).arg("-I").arg(&port);
     command.args(["tasks.c", "queue.c", "list.c", "timers.c"].map(|name| kernel.join(name)));
     command.arg(port.join("port.c")).arg(kernel.join("portable/MemMang/heap_4.c")).arg("-lgcc");
