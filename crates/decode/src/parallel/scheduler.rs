@@ -38,8 +38,8 @@ pub(super) struct Scheduler {
     pub(super) len: usize,
     /// Average number of bytes at the head of a chunk that are decoded twice.
     head: usize,
-    /// Average size of the output for one byte of trace, in bytes of memory. `None` before the first
-    /// chunk has ended.
+    /// Average size of the output for one byte of trace, in bytes of memory. `None` before the
+    /// first chunk has ended.
     weight: Option<usize>,
     /// The number of chunks in a row that did not join, at most [`MAX_FAILURES`].
     failures: u32,

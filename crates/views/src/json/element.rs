@@ -132,7 +132,9 @@ fn range<'a>(source: &Source, r: &Range, o: Object<'a>) -> Object<'a> {
 pub(super) fn plain_range(r: &Range, tails: &mut RangeTails, out: &mut String) {
     out.push_str(",\"kind\":\"range\"");
     addresses(r, Object::more(out));
-    tails.put(r, out, |r, out| drop(last(r, Object::more(out))));
+    tails.put(r, out, |r, out| {
+        last(r, Object::more(out));
+    });
     Object::more(out).maybe_number("cycles", r.cycles.get().map(u64::from)).line();
 }
 
