@@ -24,6 +24,7 @@ mod ntrace_roundtrip;
 #[path = "../ntrace/run.rs"]
 mod ntrace_run;
 mod packets;
+mod predicted;
 mod program;
 mod proof;
 mod ring;
