@@ -183,6 +183,24 @@ impl<'a> Finder<'a> {
         self.within(Which::First, conditions, 0..u64::MAX, 1).map(Answer::first)
     }
 
+    /// The first or, with [`Which::Last`], the last element that matches `conditions` of those with
+    /// numbers in `domain`.
+    ///
+    /// # Errors
+    /// [`FindError`].
+    pub fn between(
+        &mut self,
+        which: Which,
+        conditions: &[Condition],
+        domain: Range<u64>,
+    ) -> Result<Option<Found>, FindError> {
+        if domain.is_empty() {
+            return Ok(None);
+        }
+        let which = if which == Which::Last { Which::Last } else { Which::First };
+        self.within(which, conditions, domain, 1).map(Answer::first)
+    }
+
     /// The matches of `conditions` with numbers in `domain`: the first `most`, or with
     /// [`Which::Last`] at least one of the last `most`, without gaps.
     pub(crate) fn page(

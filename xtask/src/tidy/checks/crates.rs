@@ -19,7 +19,7 @@ const LAYERS: [&[&str]; 17] = [
     &["views"],
     &["opencsd"],
     &["tracewright"],
-    &["columns"],
+    &["columns", "replay"],
     &["viewer"],
     &["cli"],
 ];

@@ -1,0 +1,30 @@
+//! A frame of a call stack.
+
+use tracewright::analysis::stacks::{Entry as FrameEntry, FunctionId, SavedFrame};
+
+/// A frame of a call stack.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// The function.
+    pub function: FunctionId,
+    /// Where it executes: of the innermost frame, the instruction that is executed next; of the
+    /// others, the address to which the frame above returns. `None` where it is not known.
+    pub address: Option<u64>,
+    /// The address to which it returns.
+    pub ret: Option<u64>,
+    /// How it began.
+    pub entry: FrameEntry,
+    /// It is the first frame of an exception or of the handler of a signal.
+    pub interrupts: bool,
+    /// Trace was lost since it began: it may have ended, and what is beneath it, too.
+    pub uncertain: bool,
+}
+
+/// The stack of a source at an element.
+#[derive(Clone, Debug)]
+pub(crate) struct Stack {
+    pub(crate) element: u64,
+    pub(crate) source: usize,
+    /// The outermost first.
+    pub(crate) frames: Vec<SavedFrame>,
+}
