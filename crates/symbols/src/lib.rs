@@ -8,6 +8,8 @@
 //! | `objects.rs` | [`DataObjects`]: variables of the symbol table of an ELF file |
 //! | `name.rs` | what a name shows: demangled names, parts of functions, veneers |
 //! | `unwind.rs` | [`UnwindTargets`]: where exceptions of C++ and panics of Rust continue |
+//! | `frame_rules.rs` | [`FrameTables`]: where functions save registers: DWARF call frame information |
+//! | `constants.rs` | [`ConstantMemory`]: memory of ELF files that the program does not write |
 //! | `variables.rs` | [`Variable`]: address and type of a variable, from DWARF |
 //! | `lines.rs` | [`Lines`]: source lines and inlined functions, from DWARF |
 //!
@@ -27,7 +29,9 @@
 #![cfg_attr(not(test), warn(clippy::todo, clippy::unimplemented, clippy::unreachable))]
 #![warn(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
+mod constants;
 mod elf;
+mod frame_rules;
 mod function;
 mod lines;
 mod name;
@@ -36,6 +40,8 @@ mod stubs;
 mod unwind;
 mod variables;
 
+pub use constants::ConstantMemory;
+pub use frame_rules::{FrameRules, FrameTables, SavedIn};
 pub use function::{Candidate, Found, Function, Functions};
 pub use lines::{Begin, Frame, Lines, Location, Row};
 pub use name::{demangled, is_named, without_parameters};

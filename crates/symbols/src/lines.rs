@@ -11,7 +11,7 @@ use tracewright_image::{Bytes, debug_limits};
 
 use crate::name::demangled;
 
-type Slice = EndianArcSlice<RunTimeEndian>;
+pub(crate) type Slice = EndianArcSlice<RunTimeEndian>;
 
 /// A line of a source file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

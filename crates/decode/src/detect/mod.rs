@@ -39,6 +39,7 @@ use crate::tally::Counts;
 
 pub use certainty::Certainty;
 pub use configs::Setting;
+pub use processor::profile;
 pub use program::program;
 pub use reception::{Reception, possible_rate, reception};
 pub use text::text;

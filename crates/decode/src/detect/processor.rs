@@ -139,7 +139,7 @@ impl Processors {
 
 /// The profile that the attributes of a 32-bit Arm program state: Tag_CPU_arch_profile, 7. (Addenda
 /// to the ABI for the Arm architecture, "Target-related attributes")
-fn profile(file: &[u8]) -> Option<Profile> {
+pub fn profile(file: &[u8]) -> Option<Profile> {
     const NAME: &[u8] = b"aeabi\0";
     memchr::memmem::find_iter(file, NAME).find_map(|at| {
         // Tag_File, and the size of what follows in bytes with these 5.
