@@ -36,7 +36,7 @@ length() {
     cycles) echo 10 ;;
     logs | units) echo 2048 ;;
     memory | captures | perf | levels | index) echo 4096 ;;
-    link | joined | harts | session | chunks) echo 512 ;;
+    link | joined | harts | session | chunks | gdb) echo 512 ;;
     *) echo 256 ;;
     esac
 }

@@ -42,6 +42,7 @@ fn main() -> io::Result<()> {
     of_units()?;
     of_numbers()?;
     of_indexes()?;
+    of_gdb()?;
     dictionaries()?;
     collected()
 }
@@ -276,6 +277,28 @@ fn of_indexes() -> io::Result<()> {
     Ok(())
 }
 
+/// Requests of gdb as lines, and as packets.
+fn of_gdb() -> io::Result<()> {
+    for (n, lines) in GDB_LINES.iter().enumerate() {
+        put("gdb", &format!("lines-{n}"), &[&[1], lines.as_bytes()])?;
+        let packets = tracewright_fuzz::gdb::packets(lines.as_bytes());
+        put("gdb", &format!("packets-{n}"), &[&[14], &packets])?;
+    }
+    Ok(())
+}
+
+/// Requests of sessions.
+const GDB_LINES: [&str; 8] = [
+    "qSupported:xmlRegisters=i386\nQStartNoAckMode\n?\ng\np20\np1f\nm8000,40\nx8000,10",
+    "qXfer:features:read:target.xml:0,ffb\nqXfer:threads:read::0,1000\nqfThreadInfo\nqsThreadInfo",
+    "Hg1\nHc-1\nT1\nqC\nqAttached\nqThreadExtraInfo,1\nvCont?\nvMustReplyEmpty",
+    "vCont;s:1\nvCont;r0,ffffffff:1\nvCont;c\nbs\nbc\nc\ns",
+    "Z0,8010,4\nZ1,8020,4\nZ2,20000000,4\nvCont;c\nz0,8010,4\nbc\nD",
+    "qRcmd,7768656e\nqRcmd,66696e6420616c6c20616e79\nqRcmd,676f746f20656e64\nqRcmd,696e666f",
+    "qRcmd,737461636b206f6666\ng\nqRcmd,737461636b206f6e\ng\nqRcmd,68656c70",
+    "G00\nP0=0\nM8000,1:00\nX8000,0:\nvKill;1\nk",
+];
+
 /// The lengths of entries in a dictionary.
 const ENTRIES: std::ops::RangeInclusive<usize> = 2..=24;
 
@@ -292,7 +315,7 @@ fn dictionaries() -> io::Result<()> {
             packets.insert(packet.to_vec());
         }
     }
-    for target in ["logs", "captures", "units", "levels"] {
+    for target in ["logs", "captures", "units", "levels", "gdb"] {
         for path in sorted(&here("corpus").join(target))? {
             let is_word = |c: &u8| c.is_ascii_alphanumeric() || b"_$-.".contains(c);
             let bytes = fs::read(path)?;

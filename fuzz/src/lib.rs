@@ -16,6 +16,7 @@ pub mod cycles;
 pub mod etmv4;
 pub mod etrace;
 pub mod etrace_flow;
+pub mod gdb;
 pub mod index;
 pub mod levels;
 pub mod packets;

@@ -1,0 +1,103 @@
+//! Registers and memory.
+
+use tracewright::index::FindError;
+use tracewright_replay::Position;
+
+use crate::hex;
+use crate::packet::MOST;
+use crate::server::Server;
+use crate::synthetic::Synthetic;
+use crate::target::{Known, Register};
+
+/// `EFAULT`: memory that is not known.
+const UNKNOWN_MEMORY: &[u8] = b"E0e";
+
+impl Server<'_> {
+    /// `g`: all registers.
+    pub(crate) fn all_registers(&mut self) -> Result<Vec<u8>, FindError> {
+        let mut answer = Vec::new();
+        for register in self.architecture.registers() {
+            hex::put_value(self.value(&register)?, register.size, &mut answer);
+        }
+        Ok(answer)
+    }
+
+    /// `p`: a register.
+    pub(crate) fn register(&mut self, number: u64) -> Result<Vec<u8>, FindError> {
+        let all = self.architecture.registers();
+        let Some(register) = all.iter().find(|register| register.number == number) else {
+            return Ok(b"E01".to_vec());
+        };
+        let mut answer = Vec::new();
+        hex::put_value(self.value(register)?, register.size, &mut answer);
+        Ok(answer)
+    }
+
+    /// The value of a register of the selected thread, where it is known.
+    fn value(&mut self, register: &Register) -> Result<Option<u64>, FindError> {
+        let Some(own) = self.machine.at(self.selected)? else { return Ok(None) };
+        Ok(match register.known {
+            Known::Pc => Some(own.address),
+            Known::Instruction => Some(own.number),
+            Known::Time => own.time,
+            Known::Zero => Some(0),
+            Known::Nothing => None,
+            // gdb reads it to unwind a function without unwind tables.
+            Known::Status => self.with_stack.then(|| self.architecture.status(own.isa)),
+            Known::Dwarf(number) => {
+                self.stack()?.and_then(|stack| stack.registers.get(&number)).copied()
+            }
+        })
+    }
+
+    /// The invented stack of the selected thread; `None` where it is turned off.
+    pub(crate) fn stack(&mut self) -> Result<Option<&Synthetic>, FindError> {
+        if !self.with_stack {
+            return Ok(None);
+        }
+        let Some(own) = self.machine.at(self.selected)? else { return Ok(None) };
+        let (position, source) = (own.position, self.selected);
+        let same = |(at, of, _): &(Position, usize, Synthetic)| (*at, *of) == (position, source);
+        if !self.synthetic.as_ref().is_some_and(same) {
+            let frames = self.machine.stack(source)?;
+            let tables = &self.tables;
+            let mut rules = |address| tables.at(address);
+            let made = Synthetic::new(&frames, self.top, self.architecture, &mut rules);
+            self.synthetic = Some((position, source, made));
+        }
+        Ok(self.synthetic.as_ref().map(|(_, _, made)| made))
+    }
+
+    /// `m`, `x`: memory that is known from `address` on, as far as it is.
+    pub(crate) fn memory(
+        &mut self,
+        address: u64,
+        len: u64,
+        binary: bool,
+    ) -> Result<Vec<u8>, FindError> {
+        let most = usize::try_from(len).unwrap_or(usize::MAX).min(MOST / 2 - 1);
+        let mut known = vec![0; most];
+        let mut count = self.constants.read(address, &mut known);
+        if count == 0 {
+            count = self.machine.read_code(self.selected, address, &mut known)?;
+        }
+        known.truncate(count);
+        let size = self.architecture.address_size();
+        if known.is_empty()
+            && let Some(stack) = self.stack()?
+        {
+            stack.read(address, size, &mut known, most);
+        }
+        if known.is_empty() && most > 0 {
+            return Ok(UNKNOWN_MEMORY.to_vec());
+        }
+        let mut answer = Vec::new();
+        if binary {
+            answer.push(b'b');
+            answer.extend(&known);
+        } else {
+            hex::put(&known, &mut answer);
+        }
+        Ok(answer)
+    }
+}

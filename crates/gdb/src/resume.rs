@@ -1,0 +1,70 @@
+//! Steps and runs.
+
+use std::io;
+
+use tracewright::index::FindError;
+use tracewright_replay::{Direction, Stop, Stopped};
+
+use crate::request::Resume;
+use crate::server::Server;
+
+impl Server<'_> {
+    /// Steps or runs, and returns the packet that states why the program stands still again.
+    pub(crate) fn resume(
+        &mut self,
+        resume: Resume,
+        out: &mut Vec<u8>,
+    ) -> Result<Vec<u8>, FindError> {
+        match self.moved(resume) {
+            Ok(Some(stop)) => self.after(&stop, out),
+            Ok(None) => Ok(b"E01".to_vec()),
+            Err(FindError::Read(error)) if error.kind() == io::ErrorKind::Interrupted => {
+                self.interrupted()
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The thread of a step: `None` where there is no such thread.
+    fn stepped(&mut self, thread: Option<u64>) -> Result<Option<usize>, FindError> {
+        match thread {
+            None => Ok(Some(self.selected)),
+            Some(id) => self.source_of(id),
+        }
+    }
+
+    fn moved(&mut self, resume: Resume) -> Result<Option<Stop>, FindError> {
+        match resume {
+            Resume::Step(thread, direction) => {
+                let Some(source) = self.stepped(thread)? else { return Ok(None) };
+                self.selected = source;
+                self.machine.step(source, direction).map(Some)
+            }
+            Resume::Range(thread, start, end) => {
+                let Some(source) = self.stepped(thread)? else { return Ok(None) };
+                self.selected = source;
+                self.steps(source, start, end).map(Some)
+            }
+            Resume::Continue(direction) => {
+                let breakpoints: Vec<u64> = self.breakpoints.iter().copied().collect();
+                let stop = self.machine.run(direction, &breakpoints)?;
+                self.selected = self.machine.here().source;
+                Ok(Some(stop))
+            }
+        }
+    }
+
+    /// Steps while the instructions are in a range of addresses, or to a breakpoint.
+    fn steps(&mut self, source: usize, start: u64, end: u64) -> Result<Stop, FindError> {
+        let mut lost = None;
+        loop {
+            let stop = self.machine.step(source, Direction::Forward)?;
+            lost = lost.or(stop.lost);
+            let address = self.machine.here().address;
+            let inside = (start..end).contains(&address) && stop.lost.is_none();
+            if stop.why != Stopped::Step || !inside || self.breakpoints.contains(&address) {
+                return Ok(Stop { lost, ..stop });
+            }
+        }
+    }
+}
