@@ -3,6 +3,7 @@
 mod coverage;
 mod decoding;
 mod functions;
+mod gdb;
 mod input;
 mod itm;
 mod logs;
@@ -25,6 +26,7 @@ pub use functions::{
     BranchesArgs, CallsArgs, DiffArgs, FunctionFormat, FunctionsArgs, HistoryArgs, ReportArgs,
     TimelineArgs,
 };
+pub use gdb::{GdbArgs, GdbserverArgs, ReplayArgs};
 pub use input::{
     AlignArg, FramingArg, HowArgs, InputArgs, JobsArgs, SearchArgs, SourceArgs, image_sources,
 };
@@ -177,6 +179,10 @@ pub enum Verb {
     PerfScript(Own<PerfScriptArgs>),
     /// Show a trace in a browser: what ran when, at any scale.
     View(Own<ViewArgs>),
+    /// Step through a trace in gdb, backwards too.
+    Gdb(Own<GdbArgs>),
+    /// Answer gdb as a target that replays a trace: the remote protocol, with reverse execution.
+    Gdbserver(Own<GdbserverArgs>),
     /// Make an index, with which `decode`, `instructions` and `find` start anywhere at once.
     Index(Own<IndexArgs>),
     /// Find elements: functions, addresses, exceptions, contexts, accesses, writes, times.

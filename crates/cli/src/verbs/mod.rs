@@ -13,6 +13,7 @@ pub mod encode;
 pub mod find;
 pub mod frames;
 pub mod functions;
+pub mod gdb;
 pub mod history;
 pub mod index;
 pub mod info;

@@ -5,12 +5,13 @@ use std::fs;
 use std::path::Path;
 
 use tracewright::capture::perf::{BranchList, ListedBinary, Sequence};
-use tracewright_testing::shared;
+use tracewright_testing::{shared, tool};
 
 use crate::common::{Folder, command, tracewright};
 
-/// Examples that wait for data from elsewhere: other tests have a server, and a file that grows.
-const LIVE: [&str; 2] = ["tcp://localhost:3344", "/dev/ttyACM0"];
+/// Words of examples that wait for data from elsewhere: other tests have a server, a file that
+/// grows, and a gdb that connects.
+const LIVE: [&str; 3] = ["tcp://localhost:3344", "/dev/ttyACM0", "--port"];
 
 /// The verbs, those of `unit` and `log` with their own verbs.
 fn verbs() -> Vec<Vec<String>> {
@@ -133,6 +134,7 @@ fn every_example_runs() {
     if let Some(recording) = &recording {
         fs::copy(recording, folder.path("capture.sr")).unwrap();
     }
+    let gdb = tool(&[("gdb-multiarch", "gdb-multiarch"), ("gdb", "gdb")]);
     let mut count = 0;
     for verb in verbs() {
         let words: Vec<_> = verb.iter().map(String::as_str).chain(["--help"]).collect();
@@ -142,6 +144,7 @@ fn every_example_runs() {
             let words: Vec<_> = example.split_whitespace().skip(1).collect();
             assert_eq!(words[0], verb[0], "{example}");
             let lacks = words.contains(&"capture.sr") && recording.is_none();
+            let lacks = lacks || words[0] == "gdb" && gdb.is_none();
             if lacks || words.iter().any(|word| LIVE.contains(word)) {
                 continue;
             }

@@ -1,0 +1,96 @@
+//! `tracewright gdbserver` and `tracewright gdb`
+
+mod launch;
+
+use std::io::{self, IsTerminal, Write};
+
+use tracewright::index::view::View;
+use tracewright_gdb::{Port, Server};
+use tracewright_replay::Machine;
+
+pub use launch::run;
+
+use crate::args::{GdbserverArgs, ReplayArgs};
+use crate::exported;
+use crate::fail::Fail;
+use crate::index;
+use crate::input::Input;
+use crate::message;
+use crate::report;
+
+/// Runs `gdbserver`.
+pub fn serve(args: &GdbserverArgs) -> Result<bool, Fail> {
+    let input = open(&args.replay)?;
+    let ended = |error: io::Error| Fail::text(&format!("the connection to gdb ended: {error}"));
+    with_server(&input, &args.replay, |server| match args.port {
+        None => {
+            if io::stdin().is_terminal() {
+                message::line(
+                    "note: this is for gdb: use `tracewright gdb`, or in gdb `target remote | \
+                     tracewright gdbserver ...`",
+                );
+            }
+            tracewright_gdb::serve(server, io::stdin(), &mut io::stdout()).map_err(ended)
+        }
+        Some(number) => {
+            let failed = |error| Fail::text(&format!("port {number} cannot be opened: {error}"));
+            let port = Port::open(number).map_err(failed)?;
+            let address = port.address().map_err(failed)?;
+            // Programs read the address from the first line.
+            let mut out = io::stdout();
+            writeln!(out, "{address}").and_then(|()| out.flush()).map_err(ended)?;
+            port.serve(server).map_err(ended)
+        }
+    })?;
+    Ok(true)
+}
+
+/// Opens a capture that can be replayed.
+fn open(args: &ReplayArgs) -> Result<Input, Fail> {
+    if args.how.committed {
+        return Err(Fail::option("--committed", "of `gdb`", "all elements are replayed"));
+    }
+    let input = Input::open(&args.input, Some(&args.how))?;
+    report::notes(&input);
+    input.readable(false)?;
+    input.decodable()?;
+    if index::is_piped(&input) {
+        return Err(Fail::input(&input.path, "a pipe cannot be replayed; write it to a file"));
+    }
+    Ok(input)
+}
+
+/// Calls `serve` with a server of the first buffer that has instructions.
+fn with_server(
+    input: &Input,
+    args: &ReplayArgs,
+    serve: impl FnOnce(&mut Server<'_>) -> Result<(), Fail>,
+) -> Result<(), Fail> {
+    let failed = |error: &dyn std::fmt::Display| Fail::input(&input.path, &error.to_string());
+    let index = match exported::with_view(input, &args.index, &[])? {
+        Some(index) => index,
+        None => exported::make(input, &index::plans(input), &[], args.threads.jobs().count)?,
+    };
+    for (n, &number) in input.buffers.iter().enumerate() {
+        let job = input.job(number);
+        let Some(buffer) = index.buffer(job.plan.buffer) else { continue };
+        let Some(view) = View::new(&index, buffer).map_err(|error| failed(&error))? else {
+            continue;
+        };
+        let machine = Machine::new(input.trace.subject(), job.plan, &index, &view, &[]);
+        let Some(machine) = machine.map_err(|error| failed(&error))? else { continue };
+        if n + 1 < input.buffers.len() {
+            message::line(&format!(
+                "note: buffer {} is replayed; --source names another one",
+                job.buffer.name
+            ));
+        }
+        let mut server = Server::new(machine, input.capture());
+        if let Some(place) = &args.at {
+            let place = server.go(place).map_err(|error| failed(&error))?;
+            place.map_err(|why| Fail::option("--at", "", why.trim_end()))?;
+        }
+        return serve(&mut server);
+    }
+    Err(failed(&"no instruction was traced; `tracewright decode` states what lacks"))
+}
