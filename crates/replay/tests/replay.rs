@@ -9,7 +9,7 @@ use tracewright::analysis::stacks::{
 use tracewright::capture::Buffer;
 use tracewright::decode::{Fork, Plan};
 use tracewright::index::view::View;
-use tracewright::index::{Index, Making, Shape, is_gap};
+use tracewright::index::{Answer, Index, Making, Query, Shape, is_gap};
 use tracewright::views::instructions::{Expand, Step, Steps};
 use tracewright_replay::{Direction, Machine, Position, Stopped};
 use tracewright_testing::{Random, shared_or_none, times};
@@ -245,7 +245,8 @@ fn n_steps_and_n_back_are_the_identity() {
     });
 }
 
-/// The stack at any position is that of the whole trace, however the position is reached.
+/// The stack at any position is that of the whole trace, from which `calls` is made, however the
+/// position is reached.
 #[test]
 fn stacks_are_those_of_the_whole_trace() {
     let mut random = Random::new(3);
@@ -260,7 +261,7 @@ fn stacks_are_those_of_the_whole_trace() {
                 before[*source] - 1
             })
             .collect();
-        for _ in 0..times(60) {
+        for _ in 0..times(280) {
             let number = random.below(whole.instructions.len() as u64);
             machine.go_to_instruction(number).expect("the trace");
             for _ in 0..4 {
@@ -283,14 +284,15 @@ fn stacks_are_those_of_the_whole_trace() {
             }
         }
     });
-    assert!(tried >= 2000, "{tried}");
+    assert!(tried >= 10_000, "{tried}");
 }
 
-/// The hits of breakpoints forward are those of the whole trace, and those backward in reverse.
+/// The hits of breakpoints forward are those of the whole trace, those backward the same in
+/// reverse, and the elements with them are those that a search finds.
 #[test]
 fn runs_stop_at_all_breakpoints() {
     let mut random = Random::new(4);
-    let mut hits = 0;
+    let (mut hits, mut searched) = (0, 0);
     each(|name, _, whole, machine| {
         for _ in 0..times(6) {
             let count = 1 + random.below(3) as usize;
@@ -304,14 +306,16 @@ fn runs_stop_at_all_breakpoints() {
             let want: Vec<u64> = all.filter(at).map(|(number, _)| number).collect();
             let most = want.len().min(40);
             machine.go_to_end(Direction::Backward).expect("the trace");
-            let mut got = Vec::new();
+            let (mut got, mut elements) = (Vec::new(), Vec::new());
             if breakpoints.contains(&machine.here().address) {
                 got.push(machine.here().number);
+                elements.push(machine.here().position.element);
             }
             while got.len() < most {
                 let stop = machine.run(Direction::Forward, &breakpoints).expect("a run");
                 assert_eq!(stop.why, Stopped::Breakpoint, "{name}");
                 got.push(machine.here().number);
+                elements.push(machine.here().position.element);
             }
             assert_eq!(got, want[..most], "{name} {breakpoints:x?}");
             if most == want.len() {
@@ -332,9 +336,23 @@ fn runs_stop_at_all_breakpoints() {
             let last: Vec<u64> = want.iter().rev().take(most).copied().collect();
             assert_eq!(back, last, "{name} {breakpoints:x?}");
             hits += 2 * most;
+            if most == want.len() {
+                let mut found = Vec::new();
+                for address in &breakpoints {
+                    let query = Query::parse(&["all", "address", &format!("{address:#x}")]);
+                    let answer = machine.finder().find(&query.expect("a query"));
+                    let Answer::Elements(all) = answer.expect("an answer") else { panic!() };
+                    found.extend(all.iter().map(|one| one.number));
+                }
+                found.sort_unstable();
+                found.dedup();
+                elements.dedup();
+                assert_eq!(elements, found, "{name} {breakpoints:x?}");
+                searched += 1;
+            }
         }
     });
-    assert!(hits >= 1000, "{hits}");
+    assert!(hits >= 1000 && searched >= 20, "{hits} {searched}");
 }
 
 /// A trace whose bytes stop in the middle, followed by the same trace.
