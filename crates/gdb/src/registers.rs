@@ -81,6 +81,9 @@ impl Server<'_> {
         if count == 0 {
             count = self.machine.read_code(self.selected, address, &mut known)?;
         }
+        if count == 0 && self.has_accesses()? {
+            count = self.machine.read_accessed(self.selected, address, &mut known)?;
+        }
         known.truncate(count);
         let size = self.architecture.address_size();
         if known.is_empty()

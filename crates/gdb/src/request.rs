@@ -68,6 +68,8 @@ pub enum Request {
         kind: u64,
         /// Its address.
         address: u64,
+        /// Of a watchpoint, the number of bytes; of a breakpoint, the kind of its instruction.
+        size: u64,
     },
     /// `qXfer:OBJECT:read:ANNEX:OFFSET,LENGTH`.
     Transfer {
@@ -174,9 +176,11 @@ impl Request {
             }),
             b'Z' | b'z' => {
                 let mut parts = rest.split(|byte| *byte == b',');
-                let (kind, address) = (parts.next()?, parts.next()?);
-                let (kind, address) = (hex::number(kind)?, hex::number(address)?);
-                Request::Breakpoint { insert: *first == b'Z', kind, address }
+                let mut next = || hex::number(parts.next()?);
+                let (kind, address) = (next()?, next()?);
+                // Conditions, which the server does not offer to evaluate, would follow.
+                let size = hex::number(parts.next()?.split(|byte| *byte == b';').next()?)?;
+                Request::Breakpoint { insert: *first == b'Z', kind, address, size }
             }
             b'D' => Request::Detach,
             b'k' => Request::Kill { answered: false },
@@ -249,8 +253,8 @@ impl Request {
             Request::Resume(Resume::Continue(Direction::Forward)) => "vCont;c".into(),
             Request::Resume(Resume::Step(_, Direction::Backward)) => "bs".into(),
             Request::Resume(Resume::Continue(Direction::Backward)) => "bc".into(),
-            Request::Breakpoint { insert, kind, address } => {
-                format!("{}{kind:x},{address:x},4", if *insert { 'Z' } else { 'z' })
+            Request::Breakpoint { insert, kind, address, size } => {
+                format!("{}{kind:x},{address:x},{size:x}", if *insert { 'Z' } else { 'z' })
             }
             Request::Transfer { object, annex, offset, len } => {
                 format!("qXfer:{object}:read:{annex}:{offset:x},{len:x}")
@@ -297,8 +301,11 @@ mod tests {
             ("vCont;r10,20:2", Request::Resume(Resume::Range(Some(2), 16, 32))),
             ("bs", Request::Resume(Resume::Step(None, Backward))),
             ("bc", Request::Resume(Resume::Continue(Backward))),
-            ("Z0,8000,4", Request::Breakpoint { insert: true, kind: 0, address: 0x8000 }),
-            ("z1,8000,4", Request::Breakpoint { insert: false, kind: 1, address: 0x8000 }),
+            ("Z0,8000,4", Request::Breakpoint { insert: true, kind: 0, address: 0x8000, size: 4 }),
+            (
+                "z3,8000,10",
+                Request::Breakpoint { insert: false, kind: 3, address: 0x8000, size: 16 },
+            ),
             (
                 "qXfer:features:read:target.xml:0,ffb",
                 Request::Transfer {
@@ -344,6 +351,8 @@ mod tests {
             "bx",
             "Z0",
             "Z0,",
+            "Z0,8000",
+            "Z0,8000,",
             "vCont;",
             "vCont;t",
             "vCont;r1:1",

@@ -38,7 +38,8 @@ impl Server<'_> {
             Resume::Step(thread, direction) => {
                 let Some(source) = self.stepped(thread)? else { return Ok(None) };
                 self.selected = source;
-                self.machine.step(source, direction).map(Some)
+                let watches = self.watches();
+                self.machine.step_watching(source, direction, &watches).map(Some)
             }
             Resume::Range(thread, start, end) => {
                 let Some(source) = self.stepped(thread)? else { return Ok(None) };
@@ -47,7 +48,8 @@ impl Server<'_> {
             }
             Resume::Continue(direction) => {
                 let breakpoints: Vec<u64> = self.breakpoints.iter().copied().collect();
-                let stop = self.machine.run(direction, &breakpoints)?;
+                let watches = self.watches();
+                let stop = self.machine.run_watching(direction, &breakpoints, &watches)?;
                 self.selected = self.machine.here().source;
                 Ok(Some(stop))
             }
@@ -57,8 +59,9 @@ impl Server<'_> {
     /// Steps while the instructions are in a range of addresses, or to a breakpoint.
     fn steps(&mut self, source: usize, start: u64, end: u64) -> Result<Stop, FindError> {
         let mut lost = None;
+        let watches = self.watches();
         loop {
-            let stop = self.machine.step(source, Direction::Forward)?;
+            let stop = self.machine.step_watching(source, Direction::Forward, &watches)?;
             lost = lost.or(stop.lost);
             let address = self.machine.here().address;
             let inside = (start..end).contains(&address) && stop.lost.is_none();

@@ -9,7 +9,7 @@ use tracewright::capture::{Capture, Core, Form};
 use tracewright::decode::detect;
 use tracewright::index::FindError;
 use tracewright::symbols::{ConstantMemory, FrameTables};
-use tracewright_replay::{Instruction, Machine, Position, Stop, Stopped};
+use tracewright_replay::{Accessed, Instruction, Machine, Position, Stop, Stopped, Watch};
 
 use crate::hex;
 use crate::packet::{Framer, MOST, Received, emit};
@@ -19,6 +19,9 @@ use crate::target::Architecture;
 
 /// The most breakpoints at once.
 const MOST_BREAKPOINTS: usize = 1 << 12;
+
+/// The most watchpoints at once, each of which is a search.
+const MOST_WATCHPOINTS: usize = 16;
 
 /// Addresses at which the invented stack may begin: the first one without memory of the program.
 const TOPS: [u64; 4] = [0x7ace_0000, 0x3ace_0000, 0xdace_0000, 0x1ace_0000];
@@ -43,6 +46,10 @@ pub struct Server<'a> {
     /// The stack at the last position at which it was needed, of a source.
     pub(crate) synthetic: Option<(Position, usize, Synthetic)>,
     pub(crate) breakpoints: BTreeSet<u64>,
+    /// The watchpoints: kind, address, size.
+    watchpoints: BTreeSet<(u64, u64, u64)>,
+    /// Whether the trace states data accesses, once that was asked.
+    has_accesses: Option<bool>,
     /// The source of the selected thread.
     pub(crate) selected: usize,
     /// Set while gdb wants the program to stand still.
@@ -80,6 +87,8 @@ impl<'a> Server<'a> {
             with_stack: true,
             synthetic: None,
             breakpoints: BTreeSet::new(),
+            watchpoints: BTreeSet::new(),
+            has_accesses: None,
             selected: here.source,
             stop,
             framer: Framer::default(),
@@ -204,7 +213,7 @@ impl<'a> Server<'a> {
                 // An earlier Ctrl-C was for an earlier run.
                 self.resume(*resume, out).map(Some)
             }
-            Request::Breakpoint { insert, kind: 0 | 1, address } => {
+            Request::Breakpoint { insert, kind: 0 | 1, address, .. } => {
                 if !insert {
                     self.breakpoints.remove(address);
                 } else if self.breakpoints.len() >= MOST_BREAKPOINTS {
@@ -214,8 +223,20 @@ impl<'a> Server<'a> {
                 }
                 ok()
             }
-            Request::Breakpoint { kind: 2..=4, .. } => {
-                text("E.the trace is searched for instructions only, not for data accesses")
+            Request::Breakpoint { insert, kind: kind @ 2..=4, address, size } => {
+                let watchpoint = (*kind, *address, *size);
+                if !insert {
+                    self.watchpoints.remove(&watchpoint);
+                } else if !self.has_accesses()? {
+                    return text("E.the trace does not state data accesses and their instructions");
+                } else if *size == 0 || address.checked_add(*size).is_none() {
+                    return text("E.no such addresses");
+                } else if self.watchpoints.len() >= MOST_WATCHPOINTS {
+                    return text("E.too many watchpoints");
+                } else {
+                    self.watchpoints.insert(watchpoint);
+                }
+                ok()
             }
             Request::Breakpoint { .. } | Request::Unknown => text(""),
             Request::Transfer { object, annex, offset, len } => {
@@ -238,6 +259,47 @@ impl<'a> Server<'a> {
                 Ok(None)
             }
         }
+    }
+
+    /// Whether the trace states data accesses and their instructions.
+    pub(crate) fn has_accesses(&mut self) -> Result<bool, FindError> {
+        if let Some(known) = self.has_accesses {
+            return Ok(known);
+        }
+        let found = self.machine.states_accesses()?;
+        self.has_accesses = Some(found);
+        Ok(found)
+    }
+
+    /// What the watchpoints watch.
+    pub(crate) fn watches(&self) -> Vec<Watch> {
+        let watch = |(kind, address, size): &(u64, u64, u64)| Watch {
+            addresses: *address..address.saturating_add(*size),
+            reads: matches!(kind, 3 | 4),
+            writes: matches!(kind, 2 | 4),
+        };
+        self.watchpoints.iter().map(watch).collect()
+    }
+
+    /// The reason of a stop at an access, as the watchpoint for it expects it.
+    fn access_reason(&mut self, hit: &Accessed, out: &mut Vec<u8>) -> String {
+        if !hit.is_stated {
+            let text =
+                format!("[the trace does not state which instruction made {}]\n", hit.access);
+            self.print(text.as_bytes(), out);
+        }
+        let watches = |(_, address, size): &&(u64, u64, u64)| {
+            (*address..address.saturating_add(*size)).contains(&hit.address)
+        };
+        let mut kinds = self.watchpoints.iter().filter(watches).map(|(kind, ..)| *kind);
+        let is_read = hit.access.direction == tracewright::base::Direction::Read;
+        let fits = |kind: u64| kind == 4 || (kind == 3) == is_read;
+        let name = match kinds.find(|kind| fits(*kind)) {
+            Some(2) | None => "watch",
+            Some(3) => "rwatch",
+            Some(_) => "awatch",
+        };
+        format!("{name}:{:x};", hit.address)
     }
 
     /// Prints text in gdb.
@@ -299,11 +361,12 @@ impl<'a> Server<'a> {
             self.print(text.as_bytes(), out);
         }
         let reason = match stop.why {
-            Stopped::Begin => "replaylog:begin;",
-            Stopped::End => "replaylog:end;",
-            Stopped::Step | Stopped::Breakpoint => "",
+            Stopped::Begin => "replaylog:begin;".to_owned(),
+            Stopped::End => "replaylog:end;".to_owned(),
+            Stopped::Step | Stopped::Breakpoint => String::new(),
+            Stopped::Access(hit) => self.access_reason(&hit, out),
         };
-        self.stopped(TRAP, reason)
+        self.stopped(TRAP, &reason)
     }
 
     /// The packet after Ctrl-C.

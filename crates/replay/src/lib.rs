@@ -5,6 +5,7 @@
 //! | `position.rs` | [`Position`]: an executed instruction, as text too |
 //! | `machine.rs` | [`Machine`]: the position, steps, threads, memory |
 //! | `run.rs` | [`Machine::run`]: to the next or the previous breakpoint |
+//! | `accesses.rs`, `watch.rs` | [`Machine::run_watching`]: to data accesses; the memory that they show |
 //! | `stack.rs`, `frame.rs` | [`Machine::stack`]: the call stack at the position |
 //! | `windows.rs` | decoded parts of the trace, cached |
 //! | `program.rs` | the program memory of each source: sizes of instructions |
@@ -22,14 +23,17 @@
 #![cfg_attr(not(test), warn(clippy::todo, clippy::unimplemented, clippy::unreachable))]
 #![warn(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
+mod accesses;
 mod frame;
 mod machine;
 mod position;
 mod program;
 mod run;
 mod stack;
+mod watch;
 mod windows;
 
 pub use frame::Frame;
 pub use machine::{Direction, Instruction, Machine, Stop, Stopped};
 pub use position::Position;
+pub use watch::{Accessed, Watch};

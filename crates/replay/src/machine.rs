@@ -15,6 +15,7 @@ use tracewright::index::{FindError, Finder, Index, Key, Kind as KeyKind, Subject
 use crate::frame::Stack;
 use crate::position::Position;
 use crate::program::{Program, Selected};
+use crate::watch::Accessed;
 use crate::windows::{Entry, Windows};
 
 /// A direction in time.
@@ -33,6 +34,8 @@ pub enum Stopped {
     Step,
     /// There is a breakpoint at the instruction.
     Breakpoint,
+    /// An access of a watch is next in that direction.
+    Access(Accessed),
     /// There is no earlier instruction.
     Begin,
     /// There is no later instruction.

@@ -3,6 +3,7 @@
 mod machines;
 mod oracle;
 mod session;
+mod watch;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
