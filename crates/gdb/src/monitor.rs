@@ -20,8 +20,9 @@ monitor stack on|off            whether a stack is invented, in which gdb finds 
 monitor info                    the trace, and what is known of it
 Registers other than pc are not in the trace. With `stack on`, sp and the link or frame register
 have values that the server invents, only return addresses are known of the memory of the stack,
-and of cpsr or xpsr only T is known. After `goto`, gdb needs `maintenance flush register-cache`
-and `frame`: the commands tw-goto, tw-start and tw-end of `tracewright gdb` do all three.
+and of cpsr or xpsr only T is known. After `goto`, gdb needs `maintenance flush register-cache`,
+`maintenance flush dcache` and `frame` or `thread N`: the commands tw-goto, tw-start and tw-end of
+`tracewright gdb` do that.
 ";
 
 impl Server<'_> {
@@ -30,7 +31,7 @@ impl Server<'_> {
         let words: Vec<&str> = text.split_ascii_whitespace().collect();
         match words.as_slice() {
             [] | ["help"] => Ok(HELP.to_owned()),
-            ["when"] => self.when(),
+            ["when"] => Ok(self.when()),
             ["info"] => self.info(),
             ["stack", "on" | "off"] => {
                 self.with_stack = words.last() == Some(&"on");
@@ -39,7 +40,7 @@ impl Server<'_> {
             }
             ["stack"] => Ok(format!("{}\n", if self.with_stack { "on" } else { "off" })),
             ["goto", to @ ..] => match self.goto(to)? {
-                Ok(()) => self.when(),
+                Ok(()) => Ok(self.when()),
                 Err(why) => Ok(why),
             },
             ["find", query @ ..] => self.find(query),
@@ -47,19 +48,20 @@ impl Server<'_> {
         }
     }
 
-    fn when(&mut self) -> Result<String, FindError> {
-        let Some(own) = self.machine.at(self.selected)? else {
-            return Ok("the thread has executed nothing\n".into());
-        };
-        let time = own.time.map_or("not known".into(), |time| time.to_string());
-        Ok(format!(
-            "instruction {}, element {}, time {time}, source {}, pc {:#x}\n",
-            own.number, own.position, own.source, own.address
-        ))
+    fn when(&self) -> String {
+        let here = self.machine.here();
+        let time = here.time.map_or("not known".into(), |time| time.to_string());
+        format!(
+            "instruction {}, element {}, time {time}, thread {}, pc {:#x}\n",
+            here.number,
+            here.position,
+            here.source + 1,
+            here.address
+        )
     }
 
     fn info(&mut self) -> Result<String, FindError> {
-        let mut text = self.when()?;
+        let mut text = self.when();
         let sources = self.machine.sources().len();
         text +=
             &format!("sources with instructions: {sources}, which are threads 1 and following\n");
@@ -76,13 +78,15 @@ impl Server<'_> {
         Ok(text)
     }
 
-    /// Goes to a place, as `monitor goto` does; why there is none.
+    /// Goes to a place before a session, as `monitor goto` does in one; why there is none.
     ///
     /// # Errors
     /// Where the buffer or the index cannot be read.
     pub fn go(&mut self, place: &str) -> Result<Result<(), String>, FindError> {
         let words: Vec<&str> = place.split_ascii_whitespace().collect();
-        self.goto(&words)
+        let gone = self.goto(&words)?;
+        self.selected = self.machine.here().source;
+        Ok(gone)
     }
 
     fn goto(&mut self, to: &[&str]) -> Result<Result<(), String>, FindError> {
@@ -124,7 +128,7 @@ impl Server<'_> {
                 }
             },
         }
-        self.selected = self.machine.here().source;
+        // gdb shows the thread that it has selected, until it selects another one.
         Ok(Ok(()))
     }
 

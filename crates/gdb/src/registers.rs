@@ -35,13 +35,16 @@ impl Server<'_> {
 
     /// The value of a register of the selected thread, where it is known.
     fn value(&mut self, register: &Register) -> Result<Option<u64>, FindError> {
-        let Some(own) = self.machine.at(self.selected)? else { return Ok(None) };
+        if register.known == Known::Thread {
+            return Ok(Some(self.machine.here().source as u64 + 1));
+        }
+        let Some(own) = self.at(self.selected)? else { return Ok(None) };
         Ok(match register.known {
             Known::Pc => Some(own.address),
             Known::Instruction => Some(own.number),
             Known::Time => own.time,
             Known::Zero => Some(0),
-            Known::Nothing => None,
+            Known::Nothing | Known::Thread => None,
             // gdb reads it to unwind a function without unwind tables.
             Known::Status => self.with_stack.then(|| self.architecture.status(own.isa)),
             Known::Dwarf(number) => {
@@ -55,7 +58,7 @@ impl Server<'_> {
         if !self.with_stack {
             return Ok(None);
         }
-        let Some(own) = self.machine.at(self.selected)? else { return Ok(None) };
+        let Some(own) = self.at(self.selected)? else { return Ok(None) };
         let (position, source) = (own.position, self.selected);
         let same = |(at, of, _): &(Position, usize, Synthetic)| (*at, *of) == (position, source);
         if !self.synthetic.as_ref().is_some_and(same) {

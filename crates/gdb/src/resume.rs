@@ -28,9 +28,20 @@ impl Server<'_> {
     /// The thread of a step: `None` where there is no such thread.
     fn stepped(&mut self, thread: Option<u64>) -> Result<Option<usize>, FindError> {
         match thread {
-            None => Ok(Some(self.selected)),
+            None => Ok(Some(self.stepping.unwrap_or(self.selected))),
             Some(id) => self.source_of(id),
         }
+    }
+
+    /// One step of a thread. One that has executed nothing stands at its first instruction, which
+    /// the step executes.
+    fn step(&mut self, source: usize, direction: Direction) -> Result<Stop, FindError> {
+        let watches = self.watches();
+        if direction == Direction::Forward && self.machine.at(source)?.is_none() {
+            let stop = self.machine.step(source, direction)?;
+            let Stopped::Step = stop.why else { return Ok(stop) };
+        }
+        self.machine.step_watching(source, direction, &watches)
     }
 
     fn moved(&mut self, resume: Resume) -> Result<Option<Stop>, FindError> {
@@ -38,8 +49,7 @@ impl Server<'_> {
             Resume::Step(thread, direction) => {
                 let Some(source) = self.stepped(thread)? else { return Ok(None) };
                 self.selected = source;
-                let watches = self.watches();
-                self.machine.step_watching(source, direction, &watches).map(Some)
+                self.step(source, direction).map(Some)
             }
             Resume::Range(thread, start, end) => {
                 let Some(source) = self.stepped(thread)? else { return Ok(None) };
@@ -59,9 +69,8 @@ impl Server<'_> {
     /// Steps while the instructions are in a range of addresses, or to a breakpoint.
     fn steps(&mut self, source: usize, start: u64, end: u64) -> Result<Stop, FindError> {
         let mut lost = None;
-        let watches = self.watches();
         loop {
-            let stop = self.machine.step_watching(source, Direction::Forward, &watches)?;
+            let stop = self.step(source, Direction::Forward)?;
             lost = lost.or(stop.lost);
             let address = self.machine.here().address;
             let inside = (start..end).contains(&address) && stop.lost.is_none();

@@ -1,6 +1,6 @@
 //! Answers to the packets of gdb.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -52,6 +52,10 @@ pub struct Server<'a> {
     has_accesses: Option<bool>,
     /// The source of the selected thread.
     pub(crate) selected: usize,
+    /// The source of the thread that requests without a thread step; `None`: the selected one.
+    pub(crate) stepping: Option<usize>,
+    /// The first instructions of sources, as far as they were asked for.
+    firsts: BTreeMap<usize, Option<Instruction>>,
     /// Set while gdb wants the program to stand still.
     stop: Arc<AtomicBool>,
     framer: Framer,
@@ -90,6 +94,8 @@ impl<'a> Server<'a> {
             watchpoints: BTreeSet::new(),
             has_accesses: None,
             selected: here.source,
+            stepping: None,
+            firsts: BTreeMap::new(),
             stop,
             framer: Framer::default(),
             acknowledges: true,
@@ -176,18 +182,21 @@ impl<'a> Server<'a> {
                 self.memory(*address, *len, *binary).map(Some)
             }
             Request::Write => text("E.trace is read-only"),
-            Request::SelectThread { thread, steps } => match thread {
-                None => ok(),
-                Some(id) => match self.source_of(*id)? {
-                    Some(source) => {
-                        if !steps {
-                            self.select(source);
-                        }
-                        ok()
-                    }
-                    None => text("E01"),
-                },
-            },
+            Request::SelectThread { thread, steps } => {
+                let source = match thread {
+                    None => None,
+                    Some(id) => match self.source_of(*id)? {
+                        None => return text("E01"),
+                        found => found,
+                    },
+                };
+                match (steps, source) {
+                    (true, source) => self.stepping = source,
+                    (false, Some(source)) => self.selected = source,
+                    (false, None) => {}
+                }
+                ok()
+            }
             Request::IsAlive(id) => match self.source_of(*id)? {
                 Some(_) => ok(),
                 None => text("E01"),
@@ -195,7 +204,7 @@ impl<'a> Server<'a> {
             Request::CurrentThread => text(&format!("QC{:x}", self.selected + 1)),
             Request::FirstThreads => {
                 let mut list = String::from("m");
-                for (n, (source, _)) in self.threads()?.into_iter().enumerate() {
+                for (n, source) in self.threads()?.into_iter().enumerate() {
                     list += &format!("{}{:x}", if n == 0 { "" } else { "," }, source + 1);
                 }
                 text(&list)
@@ -309,42 +318,51 @@ impl<'a> Server<'a> {
         emit(&packet, out);
     }
 
-    /// A thread is selected.
-    pub(crate) fn select(&mut self, source: usize) {
-        self.selected = source;
+    /// The instruction at which a thread stands: where it has executed none yet, its first one.
+    pub(crate) fn at(&mut self, source: usize) -> Result<Option<Instruction>, FindError> {
+        if let Some(own) = self.machine.at(source)? {
+            return Ok(Some(own));
+        }
+        if let Some(known) = self.firsts.get(&source) {
+            return Ok(*known);
+        }
+        let first = self.machine.first(source)?;
+        self.firsts.insert(source, first);
+        Ok(first)
     }
 
-    /// The source of a thread that exists at the position.
+    /// The source of a thread.
     pub(crate) fn source_of(&mut self, id: u64) -> Result<Option<usize>, FindError> {
         let source = id.checked_sub(1).and_then(|n| usize::try_from(n).ok());
         let source = source.filter(|source| self.machine.sources().contains(source));
         match source {
-            Some(source) => Ok(self.machine.at(source)?.map(|_| source)),
+            Some(source) => Ok(self.at(source)?.map(|_| source)),
             None => Ok(None),
         }
     }
 
-    /// The threads that have executed something, and where they are.
-    pub(crate) fn threads(&mut self) -> Result<Vec<(usize, Instruction)>, FindError> {
+    /// The threads: sources with instructions.
+    fn threads(&mut self) -> Result<Vec<usize>, FindError> {
         let mut all = Vec::new();
         for source in self.machine.sources().to_vec() {
-            if let Some(own) = self.machine.at(source)? {
-                all.push((source, own));
+            if self.at(source)?.is_some() {
+                all.push(source);
             }
         }
         Ok(all)
     }
 
     fn thread_text(&mut self, source: usize) -> Result<String, FindError> {
-        let own = self.machine.at(source)?;
-        let time = own.and_then(|own| own.time);
-        let time = time.map_or(String::new(), |time| format!(", time {time}"));
-        Ok(format!("trace source {source}{time}"))
+        let text = match self.machine.at(source)? {
+            None => ", nothing executed".into(),
+            Some(own) => own.time.map_or(String::new(), |time| format!(", time {time}")),
+        };
+        Ok(format!("trace source {source}{text}"))
     }
 
     /// The packet that states why the program stands still.
     pub(crate) fn stopped(&mut self, signal: u8, reason: &str) -> Result<Vec<u8>, FindError> {
-        let own = self.machine.at(self.selected)?;
+        let own = self.at(self.selected)?;
         let own = own.unwrap_or_else(|| self.machine.here());
         let mut packet = format!("T{signal:02x}").into_bytes();
         packet.extend(format!("{:x}:", self.architecture.pc()).bytes());
@@ -387,7 +405,7 @@ impl<'a> Server<'a> {
             ("features", "target.xml") => self.architecture.description(),
             ("threads", "") => {
                 let mut text = String::from("<?xml version=\"1.0\"?>\n<threads>\n");
-                for (source, _) in self.threads()? {
+                for source in self.threads()? {
                     let about = self.thread_text(source)?;
                     text += &format!("<thread id=\"{:x}\">{about}</thread>\n", source + 1);
                 }

@@ -111,6 +111,10 @@ impl Synthetic {
         let (laid, stack) = lay_out(frames, top, architecture, rules);
         let mut made = Synthetic::default();
         made.registers.insert(architecture.sp(), stack);
+        if frames.is_empty() && architecture != Architecture::A64 {
+            made.registers.insert(architecture.link(), top);
+            made.frame_pointer(architecture);
+        }
         let mut places: BTreeMap<u16, Place> = BTreeMap::new();
         for (n, (frame, own)) in frames.iter().zip(&laid).enumerate() {
             made.frames = n + 1;
@@ -120,6 +124,10 @@ impl Synthetic {
                     // gdb finds no frame address here, and none further out.
                     return made;
                 }
+            }
+            if n == 0 && own.rules.is_none() {
+                made.link(frame, frames.get(1), top, architecture);
+                return made;
             }
             // What is further out is not known where trace was lost since the function began.
             let Some(outer) = frames.get(n + 1) else { return made };
@@ -165,6 +173,36 @@ impl Synthetic {
             places.insert(link, linked);
         }
         made
+    }
+
+    /// Without rules gdb looks at the code of the innermost function. Where that has stored no link
+    /// register, the caller is there; elsewhere gdb finds memory that is not known. Of a caller
+    /// that is not known, gdb has to be given an address on Arm and RISC-V, or each step is an
+    /// error: that of the top of the stack, where no program is.
+    fn link(&mut self, frame: &Frame, outer: Option<&Frame>, top: u64, architecture: Architecture) {
+        let outer = outer.filter(|_| !frame.uncertain && !frame.interrupts);
+        let t = u64::from(architecture == Architecture::MProfile);
+        let value = match outer.and_then(|outer| outer.address) {
+            Some(address) => {
+                self.frames = 2;
+                address | t
+            }
+            None if architecture == Architecture::A64 => return,
+            None => top,
+        };
+        self.registers.insert(architecture.link(), value);
+        self.frame_pointer(architecture);
+    }
+
+    /// Of A32 code without symbols gdb reads the frame pointer, and the memory there, which is not
+    /// known.
+    fn frame_pointer(&mut self, architecture: Architecture) {
+        const R11: u16 = 11;
+        if let (Architecture::A32, Some(&sp)) =
+            (architecture, self.registers.get(&architecture.sp()))
+        {
+            self.registers.insert(R11, sp);
+        }
     }
 
     /// Puts a value where gdb looks for it. `false` where there is no such place, or another value
@@ -309,6 +347,29 @@ mod tests {
         frames[1] = frame(0x510, Some(1));
         let made = Synthetic::new(&frames, TOP, Architecture::A64, &mut table);
         assert_eq!((made.frames, made.slots.len()), (2, 1));
+    }
+
+    #[test]
+    fn without_tables_the_link_register_has_the_caller() {
+        use Architecture::{A32, A64, MProfile, Rv64};
+        let mut none = |_: u64| None;
+        for (architecture, register, known, unknown) in [
+            (A64, 30, 0x220, None),
+            (A32, 14, 0x220, Some(TOP)),
+            (MProfile, 14, 0x221, Some(TOP)),
+            (Rv64, 1, 0x220, Some(TOP)),
+        ] {
+            let mut link = |frames: &[Frame]| {
+                let made = Synthetic::new(frames, TOP, architecture, &mut none);
+                assert!(made.slots.is_empty());
+                made.registers.get(&register).copied()
+            };
+            let mut frames = vec![frame(0x210, Some(0x220)), frame(0x220, None)];
+            assert_eq!(link(&frames), Some(known), "{architecture:?}");
+            frames[0].uncertain = true;
+            assert_eq!(link(&frames), unknown, "{architecture:?}");
+            assert_eq!(link(&frames[..1]), unknown, "{architecture:?}");
+        }
     }
 
     #[test]

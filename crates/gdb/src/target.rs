@@ -30,6 +30,8 @@ pub(crate) enum Known {
     Instruction,
     /// The last timestamp.
     Time,
+    /// The thread that executes the instruction at the position.
+    Thread,
     /// The status of an Arm processor, of which only the instruction set is known.
     Status,
     /// Always 0.
@@ -91,6 +93,15 @@ impl Architecture {
         }
     }
 
+    /// The number in DWARF of the register that a call writes the return address into.
+    pub(crate) fn link(self) -> u16 {
+        match self {
+            Architecture::A64 => 30,
+            Architecture::A32 | Architecture::MProfile => 14,
+            Architecture::Rv32 | Architecture::Rv64 => 1,
+        }
+    }
+
     /// The status with the instruction set only: T, bit 5 of the CPSR, bit 24 of the xPSR. The mode
     /// is 0, which no processor has. (Arm ARM, G8.2.33; Armv7-M ARM, B1.4.2)
     pub(crate) fn status(self, isa: Isa) -> u64 {
@@ -134,6 +145,7 @@ impl Architecture {
         let first = self.first_own();
         all.push(Register { number: first, size: 8, known: Known::Instruction });
         all.push(Register { number: first + 1, size: 8, known: Known::Time });
+        all.push(Register { number: first + 2, size: 8, known: Known::Thread });
         all
     }
 
@@ -169,7 +181,7 @@ impl Architecture {
             let kind = match register.known {
                 Known::Pc => " type=\"code_ptr\"",
                 Known::Dwarf(number) if number == self.sp() => " type=\"data_ptr\"",
-                Known::Instruction | Known::Time => {
+                Known::Instruction | Known::Time | Known::Thread => {
                     " type=\"uint64\" group=\"tracewright\" save-restore=\"no\""
                 }
                 _ => "",
@@ -188,6 +200,7 @@ impl Architecture {
         match (self, register.known, register.number) {
             (_, Known::Instruction, _) => "tw_instruction".into(),
             (_, Known::Time, _) => "tw_time".into(),
+            (_, Known::Thread, _) => "tw_thread".into(),
             (Architecture::Rv32 | Architecture::Rv64, _, number) => {
                 RISCV.get(number as usize).copied().unwrap_or_default().into()
             }
@@ -212,11 +225,11 @@ mod tests {
     fn registers_are_in_order_and_named_once() {
         use Architecture::{A32, A64, MProfile, Rv32, Rv64};
         for (architecture, count, bytes) in [
-            (A64, 36, 33 * 8 + 4 + 16),
-            (A32, 19, 17 * 4 + 16),
-            (MProfile, 19, 17 * 4 + 16),
-            (Rv32, 35, 33 * 4 + 16),
-            (Rv64, 35, 33 * 8 + 16),
+            (A64, 37, 33 * 8 + 4 + 24),
+            (A32, 20, 17 * 4 + 24),
+            (MProfile, 20, 17 * 4 + 24),
+            (Rv32, 36, 33 * 4 + 24),
+            (Rv64, 36, 33 * 8 + 24),
         ] {
             let all = architecture.registers();
             assert_eq!(all.len(), count, "{architecture:?}");

@@ -174,6 +174,15 @@ impl<'a> Machine<'a> {
         }))
     }
 
+    /// The first instruction of `source`; `None` where it has none.
+    ///
+    /// # Errors
+    /// Where the buffer or the index cannot be read.
+    pub fn first(&mut self, source: usize) -> Result<Option<Instruction>, FindError> {
+        let entry = self.next_range(0, Some(source), &mut None)?;
+        Ok(entry.map(|entry| self.instruction(&entry, 0)))
+    }
+
     /// Goes to a position: to the instruction there, or to the first later one where there is none.
     /// `false`, and the position stays, where there is no later one.
     ///

@@ -1,5 +1,6 @@
 //! gdb on a trace, compared with gdb on the program in QEMU.
 
+mod captures;
 mod machines;
 mod oracle;
 mod session;

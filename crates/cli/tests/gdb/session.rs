@@ -1,10 +1,13 @@
 //! Sessions of gdb with a trace: reverse execution, commands, what is not known, the launcher, and
 //! a connection over a port.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Command, Stdio};
 use std::time::Duration;
+
+use tracewright_testing::shared;
 
 use crate::machines::MACHINES;
 use crate::{Folder, TRACEWRIGHT, gdb, tracewright, transcript};
@@ -203,6 +206,83 @@ fn the_machine_interface_goes_back() {
     assert_eq!((places[0], places[4]), (all[3000], all[0]), "{text}");
     let at = all[..=3000].iter().rposition(|address| *address == places[2]).expect("executed");
     assert_eq!(places[3], all[at - 1], "{text}");
+}
+
+/// A place that is gone to has its own callers, not those that gdb has cached of another one.
+#[test]
+fn callers_after_goto_are_those_of_the_place() {
+    let Some(gdb) = gdb() else { return };
+    let Some(traced) = MACHINES[0].traced() else { return };
+    let flush = ["maintenance flush register-cache", "maintenance flush dcache", "backtrace"];
+    let places = ["last function leaf", "first function tail", "first function leaf", "end"];
+    let mut commands = Vec::new();
+    for place in places {
+        commands.extend(["echo >\\n".to_owned(), format!("monitor goto {place}")]);
+        commands.extend(flush.map(str::to_owned));
+    }
+    let text = transcript(gdb, &traced.elf, &traced.replayed(), &commands);
+    let frames = |text: &str| -> Vec<String> {
+        text.lines().filter(|line| line.starts_with('#')).map(str::to_owned).collect()
+    };
+    let mut different = Vec::new();
+    for (place, got) in places.iter().zip(text.split(">\n").skip(1)) {
+        let target = format!("{} --at \"{place}\"", traced.replayed());
+        let want = transcript(gdb, &traced.elf, &target, &["backtrace".to_owned()]);
+        assert_eq!(frames(got), frames(&want), "{place}: {text}");
+        different.push(frames(got));
+    }
+    different.dedup();
+    assert_eq!(different.len(), places.len());
+}
+
+/// The threads of a capture with several processors, without a program file: each is at its last
+/// instruction, and `tw-goto` selects that of the position.
+#[test]
+fn threads_are_where_their_sources_are() {
+    let Some(gdb) = gdb() else { return };
+    let Some(capture) = shared("conformance/arm/snapshots/TC2") else { return };
+    let path = capture.to_str().expect("a path");
+    let mut last = BTreeMap::new();
+    let mut first = None;
+    for line in tracewright(&["instructions", path]).lines() {
+        let mut words = line.split_whitespace();
+        let (Some(source), Some(address)) = (words.next(), words.next()) else { continue };
+        if let Some(digits) = address.strip_prefix("0x") {
+            let address = u64::from_str_radix(digits, 16).expect("an address");
+            first = first.or(Some(address));
+            last.insert(source.to_owned(), address);
+        }
+    }
+    assert_eq!(last.len(), 4);
+    let output = Command::new(TRACEWRIGHT)
+        .args(["gdb", "--gdb", gdb, path, "--", "-nx", "-batch"])
+        .args(["-ex", "stepi", "-ex", "tw-end", "-ex", "tw-start", "-ex", "info threads"])
+        .stdin(Stdio::null())
+        .output()
+        .expect("the command");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let all = format!("{text}\n{}", String::from_utf8_lossy(&output.stderr));
+    assert!(!all.contains("PC not available") && !all.contains("is not available"), "{all}");
+    let threads = |text: &str| -> BTreeMap<u64, u64> {
+        let places = text.lines().filter_map(|line| {
+            let (_, rest) = line.split_once("trace source ")?;
+            let (source, _) = rest.split_once([',', ')'])?;
+            let (_, address) = rest.split_once("0x")?;
+            let address = u64::from_str_radix(address.split(' ').next()?, 16).ok()?;
+            Some((source.parse().ok()?, address))
+        });
+        places.collect()
+    };
+    let (at_end, at_start) = text.split_once("Switching to thread").expect("another thread");
+    let sorted = |mut all: Vec<u64>| {
+        all.sort_unstable();
+        all
+    };
+    let got = sorted(threads(at_end).into_values().collect());
+    assert_eq!(got, sorted(last.into_values().collect()), "{all}");
+    let at_start = threads(at_start);
+    assert!(at_start.len() == 4 && at_start.get(&0).copied() == first, "{all}");
+    assert_eq!(all.matches("nothing executed").count(), 6, "{all}");
 }
 
 /// A program that the capture has and `--image` names, too, is loaded once.

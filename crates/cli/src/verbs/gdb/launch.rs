@@ -44,7 +44,14 @@ define tw-goto
     echo tw-goto start|end|instruction N|time T|element N|QUERY, of at most four words\\n
   end
   maintenance flush register-cache
-  frame
+  maintenance flush dcache
+  set $tw_there = $tw_thread
+  if $tw_there != $_thread
+    info threads
+    thread $tw_there
+  else
+    frame
+  end
 end
 document tw-goto
 Go to a place in the trace: start, end, instruction N, time T, element N, or the first result of a
