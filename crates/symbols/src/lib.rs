@@ -11,6 +11,8 @@
 //! | `frame_rules.rs` | [`FrameTables`]: where functions save registers: DWARF call frame information |
 //! | `constants.rs` | [`ConstantMemory`]: memory of ELF files that the program does not write |
 //! | `variables.rs` | [`Variable`]: address and type of a variable, from DWARF |
+//! | `code_states.rs` | [`CodeStates`]: the instruction set of the code at an address |
+//! | `coverage_mapping/` | [`CoverageMapping`]: decisions and conditions, from clang |
 //! | `lines.rs` | [`Lines`]: source lines and inlined functions, from DWARF |
 //!
 //! ```no_run
@@ -29,7 +31,9 @@
 #![cfg_attr(not(test), warn(clippy::todo, clippy::unimplemented, clippy::unreachable))]
 #![warn(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
+mod code_states;
 mod constants;
+mod coverage_mapping;
 mod elf;
 mod frame_rules;
 mod function;
@@ -40,7 +44,11 @@ mod stubs;
 mod unwind;
 mod variables;
 
+pub use code_states::CodeStates;
 pub use constants::ConstantMemory;
+pub use coverage_mapping::{
+    CoverageMapping, MappedCondition, MappedDecision, MappingError, Place, Region,
+};
 pub use frame_rules::{FrameRules, FrameTables, SavedIn};
 pub use function::{Candidate, Found, Function, Functions};
 pub use lines::{Begin, Frame, Lines, Location, Row};

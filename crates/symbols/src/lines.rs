@@ -157,20 +157,40 @@ impl Lines {
 
     /// The line with code at `address`.
     pub fn at(&self, address: u64) -> Option<Location> {
+        self.row(address).map(|row| row.location)
+    }
+
+    /// The row with code at `address`.
+    pub fn row(&self, address: u64) -> Option<&Row> {
         let next = self.rows.partition_point(|row| row.start <= address);
         let row = self.rows.get(next.checked_sub(1)?)?;
-        (address <= row.last).then_some(row.location)
+        (address <= row.last).then_some(row)
+    }
+
+    /// The compiler that made the code at `address`, with its options where it states them. (DWARF
+    /// 5, section 3.1.1, `DW_AT_producer`)
+    pub fn producer(&self, address: u64) -> Option<String> {
+        let unit = self.context()?.find_dwarf_and_unit(address).skip_all_loads()?;
+        let mut entries = unit.entries();
+        let root = entries.next_dfs().ok()??;
+        let value = root.attr_value(gimli::DW_AT_producer)?;
+        let text = unit.attr_string(value).ok()?;
+        text.to_string_lossy().ok().map(std::borrow::Cow::into_owned)
+    }
+
+    fn context(&self) -> Option<&addr2line::Context<Slice>> {
+        let context = self.context.get_or_init(|| {
+            debug_limits::check_entries(&self.dwarf, self.size).ok()?;
+            addr2line::Context::from_arc_dwarf(Arc::clone(&self.dwarf)).ok()
+        });
+        context.as_ref()
     }
 
     /// The functions at `address`, innermost first: the inlined ones, and last the one that has the
     /// code.
     pub fn frames(&self, address: u64) -> Vec<Frame> {
         let mut all = Vec::new();
-        let context = self.context.get_or_init(|| {
-            debug_limits::check_entries(&self.dwarf, self.size).ok()?;
-            addr2line::Context::from_arc_dwarf(Arc::clone(&self.dwarf)).ok()
-        });
-        let Some(context) = context else { return all };
+        let Some(context) = self.context() else { return all };
         let Ok(mut frames) = context.find_frames(address).skip_all_loads() else { return all };
         while let Ok(Some(frame)) = frames.next() {
             let name = frame.function.and_then(|name: addr2line::FunctionName<Slice>| {
