@@ -21,7 +21,10 @@
 //! | `paths.rs` | [`Paths`]: sums by call path |
 //! | `functions.rs` | sums by function |
 //! | `coverage/` | what was executed of each program file, by instruction, branch, line |
+//! | `decisions/` | [`decisions::Decision`]: decisions, conditions, MC/DC |
 //! | `itm/` | [`itm::Interpreter`]: text, exceptions, samples and watched data of an ITM, with times |
+//! | `program_file.rs` | [`coverage::ProgramFile`]: the program files of a capture |
+//! | `totals.rs` | [`coverage::Totals`]: how much of something is covered |
 //! | `programs.rs` | [`Programs`]: whether captures are of the same programs |
 //! | `timeline.rs` | [`Timeline`]: the frames over time |
 //! | `tasks/` | [`tasks::Tasks`]: tasks of operating systems, and their names |
@@ -57,6 +60,7 @@ mod branch_lists;
 mod code;
 mod counts;
 pub mod coverage;
+pub mod decisions;
 pub mod dwt_stores;
 mod entered;
 mod executed;
@@ -67,6 +71,7 @@ mod outermost;
 mod paths;
 mod profile;
 mod profiler;
+mod program_file;
 mod programs;
 #[cfg(test)]
 mod random_blocks;
@@ -83,6 +88,7 @@ pub mod tasks;
 mod thread_names;
 mod timeline;
 pub mod timing;
+mod totals;
 mod transfer;
 mod transfer_log;
 mod transfers;

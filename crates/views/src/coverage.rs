@@ -6,6 +6,7 @@ use std::fmt::Write;
 use tracewright_analysis::coverage::{Line, SourceFile, Totals};
 use tracewright_capture::plain;
 
+use crate::decisions;
 use crate::json::Object;
 
 /// The executed part, in percent with one digit; `-` of nothing.
@@ -198,9 +199,10 @@ pub fn json(sources: &BTreeMap<String, SourceFile>, losses: u64) -> String {
                 .end();
             out.push('\n');
         }
+        decisions::json(&mut out, path, source);
     }
     let [lines, branches, functions] = totals(sources);
-    Object::new(&mut out)
+    let mut object = Object::new(&mut out)
         .text("type", "coverage")
         .number("lines", lines.all)
         .number("executed_lines", lines.executed)
@@ -211,8 +213,21 @@ pub fn json(sources: &BTreeMap<String, SourceFile>, losses: u64) -> String {
         .number("functions", functions.all)
         .number("executed_functions", functions.executed)
         .number("unknown_functions", functions.unknown)
-        .number("losses", losses)
-        .end();
+        .number("losses", losses);
+    let [outcomes, values, independent] = decisions::totals(sources);
+    if outcomes.all > 0 {
+        object = object
+            .number("decision_outcomes", outcomes.all)
+            .number("occurred_decision_outcomes", outcomes.executed)
+            .number("unknown_decision_outcomes", outcomes.unknown)
+            .number("condition_values", values.all)
+            .number("occurred_condition_values", values.executed)
+            .number("unknown_condition_values", values.unknown)
+            .number("conditions", independent.all)
+            .number("independent_conditions", independent.executed)
+            .number("unknown_independent_conditions", independent.unknown);
+    }
+    object.end();
     out.push('\n');
     out
 }

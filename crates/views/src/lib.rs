@@ -10,6 +10,7 @@
 //! | [`functions`], [`calls`] | the table of functions, calls in order |
 //! | [`timing`] | how long functions and exceptions take |
 //! | [`coverage`] | executed lines, outcomes of branches |
+//! | [`decisions`] | outcomes of decisions, values of conditions, MC/DC |
 //! | [`diff`] | functions or lines that differ between two traces |
 //! | [`history`] | the last instructions before an event |
 //! | [`info`] | the content of a capture |
@@ -38,6 +39,7 @@ pub mod branches;
 pub mod calls;
 pub mod compare;
 pub mod coverage;
+pub mod decisions;
 pub mod diff;
 pub mod digits;
 pub mod disassembly;

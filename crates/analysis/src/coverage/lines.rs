@@ -9,7 +9,10 @@ use tracewright_image::{Cache, CacheOptions, Image};
 use tracewright_symbols::{Frame, Functions, Lines, Location, Row};
 
 use super::copies::Copies;
-use super::program::{ProgramCoverage, ProgramFile};
+use super::program::ProgramCoverage;
+use crate::decisions::MeasuredDecision;
+use crate::program_file::ProgramFile;
+use crate::totals::Totals;
 
 /// The outcomes of a conditional branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,45 +55,6 @@ pub struct FunctionLine {
     pub count: Option<u64>,
 }
 
-/// How many lines, outcomes or functions were executed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Totals {
-    /// Executed.
-    pub executed: u64,
-    /// Not executed in the trace, but perhaps where trace was lost.
-    pub unknown: u64,
-    /// All.
-    pub all: u64,
-}
-
-impl Totals {
-    /// The totals of these counts.
-    pub fn of(counts: impl IntoIterator<Item = Option<u64>>) -> Totals {
-        let mut totals = Totals::default();
-        for count in counts {
-            totals.all += 1;
-            totals.executed += u64::from(count.is_some_and(|count| count > 0));
-            totals.unknown += u64::from(count.is_none());
-        }
-        totals
-    }
-
-    /// Those that were executed, and those of which it is known whether they were.
-    pub fn known(&self) -> (u64, u64) {
-        (self.executed, self.all - self.unknown)
-    }
-
-    /// The sum of both.
-    #[must_use]
-    pub fn and(self, other: Totals) -> Totals {
-        Totals {
-            executed: self.executed + other.executed,
-            unknown: self.unknown + other.unknown,
-            all: self.all + other.all,
-        }
-    }
-}
-
 /// A source file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SourceFile {
@@ -98,6 +62,8 @@ pub struct SourceFile {
     pub lines: BTreeMap<u32, Line>,
     /// Functions, in order of their lines.
     pub functions: Vec<FunctionLine>,
+    /// Decisions, in order of their places.
+    pub decisions: Vec<MeasuredDecision>,
     /// The folders whose files the programs with these lines may name: [`ProgramFile::folder`].
     pub folders: BTreeSet<PathBuf>,
 }

@@ -14,6 +14,9 @@ mod lines;
 mod losses;
 mod program;
 
-pub use lines::{BranchOutcomes, FunctionLine, Line, LinesOfFile, SourceFile, Totals, finish};
+pub use lines::{BranchOutcomes, FunctionLine, Line, LinesOfFile, SourceFile, finish};
 pub use losses::Losses;
-pub use program::{ProgramCoverage, ProgramFile, program_files};
+pub use program::ProgramCoverage;
+
+pub use crate::program_file::{ProgramFile, program_files};
+pub use crate::totals::Totals;

@@ -147,7 +147,7 @@ impl Transfers {
     }
 
     /// The memory that a source executes.
-    fn memory(&self, source: usize) -> MemoryId {
+    pub(crate) fn memory(&self, source: usize) -> MemoryId {
         let selected = self.sources.get(source).and_then(|current| current.state.selection);
         selected.map_or_else(|| self.finder.code().start(source), |selection| selection.memory)
     }
@@ -361,7 +361,7 @@ impl Transfers {
 
     /// `ranges` as often as `times`, after they were taken once. Returns whether all of it stays in
     /// one function.
-    fn stays(&self, source: usize, ranges: &[Range]) -> bool {
+    pub(crate) fn stays(&self, source: usize, ranges: &[Range]) -> bool {
         let Some(Current { state, .. }) = self.sources.get(source) else { return false };
         let known = state.function != NO_FUNCTION;
         ranges.iter().all(|range| {
@@ -371,7 +371,8 @@ impl Transfers {
         })
     }
 
-    fn turns(&mut self, source: usize, turns: &Turns<'_>) {
+    /// Turns of a loop.
+    pub(crate) fn turns(&mut self, source: usize, turns: &Turns<'_>) {
         let Turns { at, ranges, times, .. } = *turns;
         let mut done = 0;
         // The second turn follows the last range of the first.

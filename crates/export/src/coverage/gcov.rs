@@ -61,12 +61,45 @@ pub(super) fn write(view: &CoverageView<'_>) -> String {
                     "{comma}{{\"count\":{count},\"fallthrough\":{fallthrough},\"throw\":false}}"
                 );
             }
-            out.push_str("]}");
+            out.push(']');
+            conditions(&mut out, source, *number);
+            out.push('}');
         }
         out.push_str("]}");
     }
     out.push_str("]}\n");
     out
+}
+
+/// The decisions that begin in a line, as gcov writes those of `-fcondition-coverage`: two outcomes
+/// for each condition, and the positions of the conditions whose outcomes were not shown to decide
+/// that of the decision. Those with unknown conditions are left out.
+fn conditions(out: &mut String, source: &SourceFile, number: u32) {
+    let here = source.decisions.iter().filter(|own| own.decision.region.start.0 == number);
+    let known = here.filter_map(|own| {
+        let all = own.covered.conditions.iter().map(|own| own.independent);
+        all.collect::<Option<Vec<bool>>>()
+    });
+    let mut first = true;
+    for independent in known {
+        out.push_str(if std::mem::take(&mut first) { ",\"conditions\":[" } else { "," });
+        let missing: Vec<String> = (0..)
+            .zip(&independent)
+            .filter(|(_, shown)| !**shown)
+            .map(|(n, _): (usize, _)| n.to_string())
+            .collect();
+        let (count, missing_count) = (2 * independent.len(), 2 * missing.len());
+        let missing = missing.join(",");
+        let _ = write!(
+            out,
+            "{{\"count\":{count},\"covered\":{},\"not_covered_true\":[{missing}],\
+             \"not_covered_false\":[{missing}]}}",
+            count - missing_count
+        );
+    }
+    if !first {
+        out.push(']');
+    }
 }
 
 /// The symbol of the function of each line: of several functions, the last one.

@@ -1,0 +1,327 @@
+//! The copies of decisions in programs, and the branches that evaluate their conditions.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use tracewright_base::Waypoints;
+use tracewright_image::{Cache, CacheOptions, Image};
+use tracewright_symbols::{CodeStates, Functions, Lines, Place, Region};
+
+use super::assign::{Assignment, Failure, Search};
+use super::decision::Decision;
+use super::evidence::{Shown, shown};
+use super::walk::Walk;
+use crate::program_file::ProgramFile;
+
+/// A copy of a decision in a program.
+#[derive(Clone, Debug)]
+pub(super) struct Copy {
+    /// The position of the decision.
+    pub(super) decision: usize,
+    pub(super) function: Option<String>,
+    pub(super) assignment: Assignment,
+}
+
+/// Code of a decision that cannot be measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unmatched {
+    /// The function that has the code, where there is one.
+    pub function: Option<String>,
+    /// Why it cannot be measured.
+    pub reason: String,
+}
+
+/// The condition that a branch evaluates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct BranchOf {
+    pub(super) copy: u32,
+    pub(super) condition: u16,
+    pub(super) taken_is_true: bool,
+}
+
+/// The copies of decisions in the program files of a capture.
+#[derive(Clone, Debug, Default)]
+pub struct Copies {
+    /// By position of the decision: its code that cannot be measured.
+    pub unmatched: Vec<Vec<Unmatched>>,
+    pub(super) all: Vec<Copy>,
+    /// By file: the branches, by their addresses in the file.
+    pub(super) branches: Vec<HashMap<u64, BranchOf>>,
+}
+
+/// A conditional branch in a line of a decision: the position of the decision, the number of the
+/// function.
+type Candidates = BTreeMap<(usize, Option<u32>), BTreeSet<u64>>;
+
+/// The conditional branches in the lines of a decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Found {
+    Nothing,
+    /// All of them are of other decisions.
+    Others,
+    Own,
+}
+
+/// Whether both paths name one file: one may begin with further folders.
+pub fn same_file(a: &str, b: &str) -> bool {
+    let (long, short) = if a.len() > b.len() { (a, b) } else { (b, a) };
+    long == short || long.strip_suffix(short).is_some_and(|folder| folder.ends_with(['/', '\\']))
+}
+
+/// How far a place is from a decision: 0 inside, else columns. Of two decisions that have it, the
+/// smaller one is nearer.
+fn distance(region: &Region, place: Place) -> (u32, u32, u32) {
+    let away = if region.has(place) {
+        0
+    } else if place < region.start {
+        region.start.1.saturating_sub(place.1).max(1)
+    } else {
+        place.1.saturating_sub(region.end.1).saturating_add(1)
+    };
+    let lines = region.end.0.saturating_sub(region.start.0);
+    (away, lines, region.end.1.saturating_sub(region.start.1))
+}
+
+impl Copies {
+    /// The copies of `decisions` in the programs `files`.
+    pub fn new(decisions: &[Decision], files: &[ProgramFile]) -> Copies {
+        let mut own = Copies {
+            unmatched: vec![Vec::new(); decisions.len()],
+            all: Vec::new(),
+            branches: vec![HashMap::new(); files.len()],
+        };
+        let mut has_code = vec![Found::Nothing; decisions.len()];
+        for (number, file) in files.iter().enumerate() {
+            own.add(decisions, number, file, &mut has_code);
+        }
+        for ((decision, unmatched), has_code) in
+            decisions.iter().zip(&mut own.unmatched).zip(has_code)
+        {
+            let reason = match decision.refused {
+                Some(reason) => reason,
+                None => match has_code {
+                    Found::Nothing => "the programs have no conditional branch in its lines",
+                    Found::Others => {
+                        "the conditional branches in its lines are those of other decisions there"
+                    }
+                    Found::Own => continue,
+                },
+            };
+            unmatched.push(Unmatched { function: None, reason: reason.to_owned() });
+        }
+        own
+    }
+
+    fn add(
+        &mut self,
+        decisions: &[Decision],
+        number: usize,
+        file: &ProgramFile,
+        has_code: &mut [Found],
+    ) {
+        let Some(lines) = Lines::of_elf(file.debug_info()) else { return };
+        let Ok(image) = Image::from_elf(&file.bytes, &file.path, file.bias) else { return };
+        let functions = Functions::of_elf(file.debug_info());
+        let mut cache = Cache::new(Arc::new(image), Waypoints::default(), CacheOptions::default());
+        let states = CodeStates::of_elf(file.debug_info());
+        let mut walk = Walk { cache: &mut cache, states: &states, bias: file.bias };
+        let candidates = candidates(decisions, (&lines, &functions), &mut walk, has_code);
+        for ((decision, function), candidates) in candidates {
+            let Some(own) = decisions.get(decision) else { continue };
+            if let Some(has_code) = has_code.get_mut(decision) {
+                *has_code = Found::Own;
+            }
+            if own.refused.is_some() {
+                continue;
+            }
+            let function = function.and_then(|n| functions.get(n));
+            let place = function.map(|function| (function.start, function.end));
+            let function = function.map(|function| function.name.clone());
+            let reason = match matched(own, &candidates, place, &lines, &mut walk) {
+                Ok((found, all)) => {
+                    for assignment in found {
+                        let function = function.clone();
+                        self.insert(number, Copy { decision, function, assignment });
+                    }
+                    let why = "the compiler may also evaluate it without a branch";
+                    (!all).then(|| why.to_owned())
+                }
+                Err(reason) => Some(reason),
+            };
+            if let Some(reason) = reason
+                && let Some(all) = self.unmatched.get_mut(decision)
+            {
+                all.push(Unmatched { function, reason });
+            }
+        }
+    }
+
+    fn insert(&mut self, number: usize, own: Copy) {
+        let (Ok(copy), Some(branches)) =
+            (u32::try_from(self.all.len()), self.branches.get_mut(number))
+        else {
+            return;
+        };
+        for (condition, branch) in (0u16..).zip(&own.assignment.branches) {
+            let taken_is_true = branch.taken_is_true;
+            branches.insert(branch.address, BranchOf { copy, condition, taken_is_true });
+        }
+        self.all.push(own);
+    }
+}
+
+/// The conditional branches in the lines of decisions.
+fn candidates(
+    decisions: &[Decision],
+    (lines, functions): (&Lines, &Functions),
+    walk: &mut Walk<'_>,
+    has_code: &mut [Found],
+) -> Candidates {
+    // By file and line: the decisions.
+    let mut known = HashMap::<(u32, u32), Vec<usize>>::new();
+    for file in 0..lines.files() as u32 {
+        let Some(path) = lines.file(file) else { continue };
+        for (n, decision) in decisions.iter().enumerate() {
+            if same_file(path, &decision.file) {
+                for line in decision.region.start.0..=decision.region.end.0 {
+                    known.entry((file, line)).or_default().push(n);
+                }
+            }
+        }
+    }
+    let mut candidates = Candidates::new();
+    let mut done = BTreeSet::new();
+    for row in lines.rows() {
+        let Some(here) = known.get(&(row.location.file, row.location.line)) else { continue };
+        let mut address = row.start;
+        while address <= row.last {
+            let Some(instruction) = walk.instruction(address) else { break };
+            if Walk::is_conditional(&instruction) && done.insert(address) {
+                let place = (row.location.line, row.column);
+                let function = functions.at(address).function;
+                for n in here {
+                    if let Some(own @ Found::Nothing) = has_code.get_mut(*n) {
+                        *own = Found::Others;
+                    }
+                }
+                for decision in nearest(decisions, here, place) {
+                    candidates.entry((decision, function)).or_default().insert(address);
+                }
+            }
+            let Some(next) = address.checked_add(instruction.size.max(1).into()) else { break };
+            address = next;
+        }
+    }
+    candidates
+}
+
+/// Those of the decisions `here` that have the code of `place`: one, or several where it is not
+/// known which, so that neither is measurable.
+fn nearest(decisions: &[Decision], here: &[usize], place: Place) -> Vec<usize> {
+    if place.1 == 0 || here.len() < 2 {
+        return here.to_vec();
+    }
+    let of = |n: &usize| decisions.get(*n).map(|own| distance(&own.region, place));
+    let least = here.iter().filter_map(of).min();
+    here.iter().copied().filter(|n| of(n) == least).collect()
+}
+
+/// The copies of a decision whose conditions are evaluated by `candidates`, all of them; and
+/// whether no other code of the function evaluates them.
+fn matched(
+    decision: &Decision,
+    candidates: &BTreeSet<u64>,
+    function: Option<(u64, u64)>,
+    lines: &Lines,
+    walk: &mut Walk<'_>,
+) -> Result<(Vec<Assignment>, bool), String> {
+    let (branches, conditions) = (candidates.len(), decision.conditions.len());
+    let few = || match (branches, conditions) {
+        (1, _) => format!("it has one conditional branch for {conditions} conditions"),
+        _ => format!("it has {branches} conditional branches for {conditions} conditions"),
+    };
+    if branches < conditions {
+        return Err(few());
+    }
+    let mut search = Search::new(decision, candidates, walk);
+    let mut used = BTreeSet::new();
+    let mut found = Vec::new();
+    for first in candidates {
+        if used.contains(first) {
+            continue;
+        }
+        match search.of(*first) {
+            Ok(assignment) => {
+                let mut its = assignment.branches.iter().map(|own| own.address);
+                if its.all(|address| used.insert(address)) {
+                    found.push(assignment);
+                } else {
+                    return Err("a branch would evaluate conditions of two copies".to_owned());
+                }
+            }
+            Err(Failure::None) => {}
+            Err(Failure::Several) => {
+                return Err("its branches can be assigned to its conditions in several ways".into());
+            }
+            Err(Failure::Limit) => return Err("it is too complex".to_owned()),
+        }
+    }
+    if used.len() < branches {
+        return Err(match found.is_empty() && branches == conditions {
+            true => "its branches do not lead to each other as its conditions do".to_owned(),
+            false => format!(
+                "{} of its {branches} conditional branches evaluate none of its \
+                 {conditions} conditions",
+                branches - used.len()
+            ),
+        });
+    }
+    let shown = shown(decision, &found, function, lines, walk);
+    if shown == Shown::Nothing {
+        return Err(
+            "the compiler may evaluate its conditions in another order, and the line table \
+                    does not show in which"
+                .to_owned(),
+        );
+    }
+    for assignment in &mut found {
+        known_by_lines(decision, assignment, lines, walk);
+    }
+    Ok((found, shown == Shown::All))
+}
+
+/// Finds which outcome of a decision of one condition is true, by the line that follows.
+fn known_by_lines(
+    decision: &Decision,
+    assignment: &mut Assignment,
+    lines: &Lines,
+    walk: &mut Walk<'_>,
+) {
+    let [branch] = &mut assignment.branches[..] else { return };
+    if branch.is_known {
+        return;
+    }
+    let Some(targets) = walk.edges(branch.address) else { return };
+    let mut leads = |target: u64| {
+        let at = walk.destination(target);
+        let row = lines.row(at)?;
+        let place = (row.location.line, row.column);
+        let [no, yes] = &decision.leads_to;
+        let inside = |regions: &[Region]| regions.iter().any(|region| region.has(place));
+        match (inside(no), inside(yes)) {
+            (true, false) => Some(false),
+            (false, true) => Some(true),
+            _ => None,
+        }
+    };
+    let [not_taken, taken] = targets.map(&mut leads);
+    let taken_is_true = match (not_taken, taken) {
+        (Some(a), Some(b)) if a == b => return,
+        (Some(not), _) => !not,
+        (_, Some(taken)) => taken,
+        (None, None) => return,
+    };
+    (branch.taken_is_true, branch.is_known) = (taken_is_true, true);
+    assignment.outcome_known = true;
+    assignment.outcomes = vec![[Some(false), Some(true)]];
+}

@@ -1,0 +1,177 @@
+//! The evaluations of decisions, by thread and frame: what happens in a handler, in another task or
+//! in a recursive call is of another evaluation.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::copies::{BranchOf, Copies};
+use super::covered::{self, Criterion, DecisionCoverage};
+use super::decision::{Decision, MOST_CONDITIONS};
+use super::evaluated::Evaluated;
+use super::expression::Next;
+use super::log::{DecisionPart, Mark};
+use crate::code::Code;
+use crate::stacks::{Begin, Ending, Position, Stacks, Visitor};
+
+/// A frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Node {
+    number: u64,
+    /// Losses when it began; none where it began before the trace, or is a thread.
+    began: Option<u64>,
+}
+
+/// An evaluation that has begun: bits by condition.
+#[derive(Clone, Copy, Debug)]
+struct Begun {
+    /// The losses when it began.
+    losses: u64,
+    /// The condition that follows; none where it has ended.
+    next: Option<u16>,
+    evaluated: u64,
+    values: u64,
+}
+
+/// Receives the frames.
+#[derive(Debug, Default)]
+struct Frames {
+    /// By source: the frame that executed last.
+    current: Vec<Node>,
+    count: u64,
+    losses: u64,
+    /// The evaluations of each frame, by copy.
+    begun: HashMap<u64, Vec<(u32, Begun)>>,
+}
+
+impl Visitor for Frames {
+    type Node = Node;
+
+    fn thread(&mut self, _: usize, _: usize, _: Option<u64>) -> Node {
+        self.count += 1;
+        Node { number: self.count, began: None }
+    }
+
+    fn begin(&mut self, _: &Position, _: Node, begin: &Begin) -> Node {
+        self.count += 1;
+        Node { number: self.count, began: begin.entry.is_call().then_some(self.losses) }
+    }
+
+    fn end(&mut self, _: &Position, node: Node, ending: Ending, _: bool) {
+        self.begun.remove(&node.number);
+        // The frame beneath continues elsewhere than behind the call.
+        if !matches!(ending, Ending::Return | Ending::Replaced) {
+            self.losses += 1;
+        }
+    }
+
+    fn beneath(&mut self, _: &Position, root: Node, _: &Begin) -> (Node, Node) {
+        self.count += 1;
+        (Node { number: self.count, began: None }, root)
+    }
+
+    fn run(&mut self, position: &Position, node: Node, _: u64, _: u64) {
+        if self.current.len() <= position.source {
+            self.current.resize(position.source + 1, Node::default());
+        }
+        if let Some(own) = self.current.get_mut(position.source) {
+            *own = node;
+        }
+    }
+
+    fn lost(&mut self, _: &Position) {
+        self.losses += 1;
+    }
+}
+
+/// The evaluations of decisions in one buffer after another.
+#[derive(Debug)]
+pub struct Evaluation {
+    decisions: Arc<[Decision]>,
+    copies: Arc<Copies>,
+    stacks: Stacks<Frames>,
+    evaluated: Vec<Evaluated>,
+}
+
+impl Evaluation {
+    /// No evaluations so far.
+    pub fn new(decisions: Arc<[Decision]>, copies: Arc<Copies>) -> Evaluation {
+        let evaluated = vec![Evaluated::default(); copies.all.len()];
+        let stacks = Stacks::new(0, Frames::default());
+        Evaluation { decisions, copies, stacks, evaluated }
+    }
+
+    /// The next buffer has `sources` sources. `switches`: the functions that switch tasks.
+    pub fn begin_buffer(&mut self, sources: usize, code: &Code, switches: &[u32]) {
+        self.stacks = Stacks::new(sources, Frames::default())
+            .with_switches(switches.iter().copied())
+            .with_unwind_targets(code.unwind_targets());
+    }
+
+    /// Takes the next part of the trace.
+    pub fn part(&mut self, part: &DecisionPart) {
+        let mut first = 0;
+        for mark in &part.marks {
+            part.part.each(first..mark.transfers, |some| self.stacks.transfers(some));
+            first = mark.transfers;
+            self.mark(mark);
+        }
+        part.part.each(first..usize::MAX, |some| self.stacks.transfers(some));
+    }
+
+    fn mark(&mut self, mark: &Mark) {
+        let Some((branch, taken)) = mark.branch else {
+            self.stacks.visitor.losses += 1;
+            return;
+        };
+        let Frames { current, losses, begun, .. } = &mut self.stacks.visitor;
+        let Some(node) = current.get(usize::from(mark.source)) else { return };
+        let BranchOf { copy, condition, taken_is_true } = branch;
+        let known = self.copies.all.get(copy as usize);
+        let (Some(known), Some(evaluated)) = (known, self.evaluated.get_mut(copy as usize)) else {
+            return;
+        };
+        let Some(decision) = self.decisions.get(known.decision) else { return };
+        let own = begun.entry(node.number).or_default();
+        let place = own.iter().position(|(its, _)| *its == copy);
+        let before = place.and_then(|n| own.get(n)).map(|(_, begun)| *begun);
+        // What began before a loss is not continued.
+        let before = before.filter(|begun| begun.losses == *losses);
+        let mut state = match before {
+            Some(begun) if begun.next == Some(condition) => begun,
+            _ if condition == 0 => {
+                // It begins again, although it has not ended.
+                evaluated.contradicted |= before.is_some_and(|begun| begun.next.is_some());
+                Begun { losses: *losses, next: Some(0), evaluated: 0, values: 0 }
+            }
+            None if node.began != Some(*losses) => return,
+            _ => {
+                evaluated.contradicted = true;
+                return;
+            }
+        };
+        let value = taken == taken_is_true;
+        let bit = 1u64 << (usize::from(condition) % MOST_CONDITIONS);
+        state.evaluated |= bit;
+        state.values |= if value { bit } else { 0 };
+        let next = decision.conditions.get(usize::from(condition));
+        match next.map(|own| own.next[usize::from(value)]) {
+            Some(Next::Condition(next)) => state.next = u16::try_from(next).ok(),
+            _ => {
+                state.next = None;
+                let outcomes = known.assignment.outcomes.get(usize::from(condition));
+                if let Some(outcome) = outcomes.and_then(|own| own[usize::from(value)]) {
+                    evaluated.add((state.evaluated, state.values, outcome), mark.times);
+                }
+            }
+        }
+        match place.and_then(|n| own.get_mut(n)) {
+            Some(place) => place.1 = state,
+            None => own.push((copy, state)),
+        }
+    }
+
+    /// What was covered, by decision.
+    pub fn cover(&self, criterion: Criterion) -> Vec<DecisionCoverage> {
+        covered::cover(&self.decisions, &self.copies, &self.evaluated, criterion)
+    }
+}

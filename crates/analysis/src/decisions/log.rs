@@ -1,0 +1,263 @@
+//! The branches of decisions that a trace executes, and the transfers of control between them.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use tracewright_base::{Batch, BlockStep, Element, Gap, Kind, Part, Range, Turns};
+use tracewright_decode::{Event, Fork, Listener, Program, Size};
+use tracewright_image::{Image, MemoryId};
+
+use super::copies::{BranchOf, Copies};
+use crate::program_file::{ProgramFile, file_of};
+use crate::stacks::Part as Transferred;
+use crate::transfers::{SourceState, Transfers};
+
+/// A branch of a decision, or a point at which it is not known what was executed before.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mark {
+    /// The number of transfers of the part before it.
+    pub(super) transfers: usize,
+    pub(super) source: u16,
+    /// The branch, and whether it is taken.
+    pub(super) branch: Option<(BranchOf, bool)>,
+    /// How often, in turns of a loop that are all alike.
+    pub(super) times: u64,
+}
+
+/// What a part of the trace executes of decisions.
+#[derive(Clone, Debug, Default)]
+pub struct DecisionPart {
+    pub(super) part: Transferred,
+    pub(super) marks: Vec<Mark>,
+}
+
+/// A branch that may be corrected.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pending(Option<Taken>);
+
+/// A branch of a decision that was executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Taken {
+    branch: BranchOf,
+    taken: bool,
+    times: u64,
+}
+
+/// Finds the branches of decisions while a trace is decoded.
+#[derive(Debug)]
+pub struct DecisionListener {
+    transfers: Transfers,
+    files: Arc<Vec<ProgramFile>>,
+    copies: Arc<Copies>,
+    programs: Arc<Vec<Program>>,
+    images: HashMap<(u16, MemoryId), Option<Arc<Image>>>,
+    /// Branches that were looked up, by source, memory and address.
+    known: HashMap<(u16, MemoryId, u64), Option<BranchOf>>,
+    pending: Vec<Pending>,
+    marks: Vec<Mark>,
+}
+
+impl DecisionListener {
+    /// For sources with these programs, whose transfers `transfers` finds. The `copies` are those
+    /// of the files.
+    pub fn new(
+        transfers: Transfers,
+        files: Arc<Vec<ProgramFile>>,
+        copies: Arc<Copies>,
+        programs: Vec<Program>,
+    ) -> DecisionListener {
+        let pending = vec![Pending::default(); programs.len()];
+        DecisionListener {
+            transfers,
+            files,
+            copies,
+            programs: Arc::new(programs),
+            images: HashMap::new(),
+            known: HashMap::new(),
+            pending,
+            marks: Vec::new(),
+        }
+    }
+
+    /// The condition that the branch at an address evaluates.
+    fn branch(&mut self, source: usize, address: u64) -> Option<BranchOf> {
+        let number = u16::try_from(source).ok()?;
+        let memory = self.transfers.memory(source);
+        let DecisionListener { files, copies, programs, images, known, .. } = self;
+        *known.entry((number, memory, address)).or_insert_with(|| {
+            let program = programs.get(source)?;
+            let image = images.entry((number, memory)).or_insert_with(|| match program {
+                Program::Spaces(viewpoint) => Some(viewpoint.spaces.image(memory)),
+                Program::Image(image) => Some(Arc::clone(image)),
+            });
+            let found = image.as_ref().and_then(|image| file_of(files, image, address));
+            let found = found.or_else(|| {
+                // A dump has the memory of the program.
+                let plain = matches!(program, Program::Image(_));
+                let has = |file: &&ProgramFile| file.address(address).is_some();
+                let mut dumps = files.iter().take_while(|file| plain && file.module.is_none());
+                let n = dumps.position(|file| has(&file))?;
+                files.get(n).map(|file| (n, file.bias))
+            });
+            let (file, bias) = found?;
+            copies.branches.get(file)?.get(&address.wrapping_sub(bias)).copied()
+        })
+    }
+
+    /// The branch that waits is not corrected any more.
+    fn settle(&mut self, source: usize) {
+        let Some(pending) = self.pending.get_mut(source).map(std::mem::take) else { return };
+        if let Some(Taken { branch, taken, times }) = pending.0 {
+            self.push(source, Some((branch, taken)), times);
+        }
+    }
+
+    fn push(&mut self, source: usize, branch: Option<(BranchOf, bool)>, times: u64) {
+        let transfers = self.transfers.mark();
+        self.marks.push(Mark { transfers, source: source as u16, branch, times });
+    }
+
+    /// The condition that the branch at the end of a range evaluates.
+    fn condition(&mut self, source: usize, range: &Range) -> Option<BranchOf> {
+        let last = range.last;
+        let is_branch = matches!(last.kind, Kind::Branch | Kind::Indirect);
+        if !last.conditional() || !is_branch {
+            return None;
+        }
+        self.branch(source, range.last_address())
+    }
+
+    fn executed(&mut self, source: usize, range: &Range, times: u64) {
+        if let Some(branch) = self.condition(source, range)
+            && let Some(pending) = self.pending.get_mut(source)
+        {
+            pending.0 = Some(Taken { branch, taken: range.last.taken(), times });
+        }
+    }
+
+    /// Executed blocks: those up to a branch of a decision are taken at once.
+    fn steps(&mut self, batch: &Batch<'_>, mut steps: &[BlockStep]) {
+        while !steps.is_empty() {
+            self.settle(batch.source);
+            let ends = |own: &mut Self, step: &BlockStep| {
+                let range = batch.range(*step);
+                range.and_then(|range| own.condition(batch.source, &range)).is_some()
+            };
+            let count = steps.iter().take_while(|step| !ends(self, step)).count();
+            let (own, rest) = steps.split_at((count + 1).min(steps.len()));
+            self.transfers.batch(&batch.with_steps(own));
+            if let Some(range) = own.last().and_then(|step| batch.range(*step)) {
+                self.executed(batch.source, &range, 1);
+            }
+            steps = rest;
+        }
+    }
+
+    fn turns(&mut self, source: usize, turns: &Turns<'_>) {
+        let mut done = 0;
+        // The second turn follows the last range of the first.
+        while done < turns.times && (done < 2 || !self.transfers.stays(source, turns.ranges)) {
+            for range in turns.ranges {
+                self.element(source, turns.at, Element::Range(*range));
+            }
+            done += 1;
+        }
+        let left = turns.times - done;
+        if left > 0 {
+            for range in turns.ranges {
+                self.settle(source);
+                self.executed(source, range, left);
+            }
+            self.transfers.turns(source, &Turns { times: left, ..*turns });
+        }
+    }
+}
+
+/// Whether instructions before and after an element may be untraced, or lost.
+const fn breaks(element: &Element) -> bool {
+    match element {
+        Element::Gap(gap) => !matches!(gap, Gap::Data),
+        Element::TraceOn(_)
+        | Element::NoCode { .. }
+        | Element::Unknown { .. }
+        | Element::Undecodable { .. }
+        | Element::Inconsistency(_) => true,
+        _ => false,
+    }
+}
+
+impl Listener for DecisionListener {
+    fn element(&mut self, source: usize, at: u64, element: Element) {
+        if let Element::Corrected { taken } = element {
+            if let Some(Pending(Some(pending))) = self.pending.get_mut(source) {
+                pending.taken = taken;
+            }
+        } else {
+            self.settle(source);
+        }
+        if breaks(&element) {
+            self.push(source, None, 1);
+        }
+        self.transfers.element(source, at, element);
+        if let Element::Range(range) = &element {
+            self.executed(source, range, 1);
+        }
+    }
+
+    fn batch(&mut self, batch: &Batch<'_>) {
+        for part in batch.parts() {
+            match part {
+                Part::Steps(steps) => self.steps(batch, steps),
+                Part::Element(at, element) => self.element(batch.source, at, element),
+                Part::Turns(turns) => self.turns(batch.source, &turns),
+            }
+        }
+    }
+
+    fn event(&mut self, event: &Event<'_>) {
+        if matches!(event, Event::PartEnd) {
+            for source in 0..self.pending.len() {
+                self.settle(source);
+                self.push(source, None, 1);
+            }
+        }
+        self.transfers.event(event);
+    }
+}
+
+impl Fork for DecisionListener {
+    type State = (Vec<SourceState>, Vec<Pending>);
+    type Output = DecisionPart;
+
+    fn fork(&self) -> Self {
+        DecisionListener {
+            transfers: self.transfers.fork(),
+            files: Arc::clone(&self.files),
+            copies: Arc::clone(&self.copies),
+            programs: Arc::clone(&self.programs),
+            images: HashMap::new(),
+            known: HashMap::new(),
+            pending: vec![Pending::default(); self.pending.len()],
+            marks: Vec::new(),
+        }
+    }
+
+    fn state(&self) -> Self::State {
+        (self.transfers.state(), self.pending.clone())
+    }
+
+    fn resume(&mut self, (transfers, pending): Self::State) {
+        self.transfers.resume(transfers);
+        self.pending = pending;
+        self.marks.clear();
+    }
+
+    fn take(&mut self) -> DecisionPart {
+        let marks = std::mem::take(&mut self.marks);
+        DecisionPart { part: self.transfers.take(), marks }
+    }
+
+    fn size(&self) -> Size {
+        self.transfers.size().and(Size::of(self.marks.len() * size_of::<Mark>()))
+    }
+}
