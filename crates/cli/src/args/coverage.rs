@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use tracewright::analysis::decisions::Criterion;
 use tracewright::export::coverage::CoverageFormat;
 
 use super::decoding::OutcomeArgs;
@@ -12,7 +13,9 @@ use super::random::WindowArgs;
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
-  tracewright coverage CAPTURE                        lines, branches and functions of each file")]
+  tracewright coverage CAPTURE                        lines, branches and functions of each file
+  tracewright coverage CAPTURE --decisions unit.json --by decision
+                                                      decisions, conditions and MC/DC")]
 pub struct CoverageArgs {
     #[command(flatten)]
     pub input: InputArgs,
@@ -31,21 +34,50 @@ pub struct CoverageArgs {
     /// Print this source file with the executions of each line and the outcomes of its branches.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["by", "format"])]
     pub annotate: Option<String>,
-    /// --annotate: folder of source files (repeatable). Without it, only files in the folder of the
-    /// capture and in that of a program of --image are read.
+    /// Cover the decisions and conditions (MC/DC) of this file, too (repeatable): an object file of
+    /// `clang -c -fprofile-instr-generate -fcoverage-mapping -fcoverage-mcdc`, which is not run, or
+    /// JSON (docs/coverage.md).
+    #[arg(long = "decisions", value_name = "FILE")]
+    pub decisions: Vec<PathBuf>,
+    /// --decisions: how a condition is shown to decide the outcome.
+    #[arg(long, value_enum, default_value_t = CriterionArg::Masking, requires = "decisions")]
+    pub mcdc: CriterionArg,
+    /// --annotate, --decisions: folder of source files (repeatable). Without it, only files in the
+    /// folder of the capture and in that of a program of --image are read.
     #[arg(long = "source-root", value_name = "FOLDER")]
     pub source_roots: Vec<PathBuf>,
     /// Rows of the text.
     #[arg(long, value_enum, default_value_t = CoverageBy::File)]
     pub by: CoverageBy,
-    /// Exit with 1 if fewer lines were executed, in percent.
-    #[arg(long, value_name = "PERCENT", value_parser = percent)]
-    pub fail_under: Option<f64>,
+    /// Exit with 1 if fewer lines were executed, in percent, or less of another kind (repeatable):
+    /// lines, branches (outcomes), functions; with --decisions outcomes, conditions (values), mcdc.
+    /// What is unknown is not covered.
+    #[arg(long, value_name = "[KIND=]PERCENT", value_parser = fail_under)]
+    pub fail_under: Vec<(CoverageKind, f64)>,
     /// Output format.
     #[arg(long, value_enum, default_value_t = CoverageFormatArg::Text)]
     pub format: CoverageFormatArg,
     #[command(flatten)]
     pub outcome: OutcomeArgs,
+}
+
+/// How a condition is shown to decide the outcome of a decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CriterionArg {
+    /// By two evaluations in which conditions before it may differ, which it masks.
+    Masking,
+    /// By two evaluations in which no other condition differs that is evaluated in both.
+    UniqueCause,
+}
+
+impl CriterionArg {
+    /// The criterion.
+    pub fn criterion(self) -> Criterion {
+        match self {
+            CriterionArg::Masking => Criterion::Masking,
+            CriterionArg::UniqueCause => Criterion::UniqueCause,
+        }
+    }
 }
 
 /// Rows of the summary of coverage.
@@ -55,6 +87,8 @@ pub enum CoverageBy {
     File,
     /// Functions.
     Function,
+    /// Decisions of --decisions.
+    Decision,
 }
 
 /// Format of coverage.
@@ -90,8 +124,48 @@ impl CoverageFormatArg {
     }
 }
 
-/// A number from 0 to 100.
-fn percent(text: &str) -> Result<f64, String> {
-    let number = text.parse().ok().filter(|percent| (0.0..=100.0).contains(percent));
-    number.ok_or_else(|| "expected a number from 0 to 100".to_owned())
+/// What is covered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CoverageKind {
+    /// Lines with code.
+    Lines,
+    /// Outcomes of conditional branches.
+    Branches,
+    /// Functions.
+    Functions,
+    /// Outcomes of decisions.
+    Outcomes,
+    /// Values of conditions.
+    Conditions,
+    /// Conditions that were shown to decide the outcome.
+    Mcdc,
+}
+
+impl CoverageKind {
+    /// All, with their names in options, and what they are.
+    pub const ALL: [(&str, CoverageKind, &str); 6] = [
+        ("lines", CoverageKind::Lines, "lines were executed"),
+        ("branches", CoverageKind::Branches, "outcomes of branches occurred"),
+        ("functions", CoverageKind::Functions, "functions were executed"),
+        ("outcomes", CoverageKind::Outcomes, "outcomes of decisions occurred"),
+        ("conditions", CoverageKind::Conditions, "values of conditions occurred"),
+        ("mcdc", CoverageKind::Mcdc, "conditions were shown to decide the outcome"),
+    ];
+
+    /// Whether it is of decisions.
+    pub fn is_of_decisions(self) -> bool {
+        matches!(self, CoverageKind::Outcomes | CoverageKind::Conditions | CoverageKind::Mcdc)
+    }
+}
+
+/// A number from 0 to 100, with the kind in front of it.
+fn fail_under(text: &str) -> Result<(CoverageKind, f64), String> {
+    let (kind, number) = text.split_once('=').unwrap_or(("lines", text));
+    let Some((_, kind, _)) = CoverageKind::ALL.into_iter().find(|(name, ..)| *name == kind) else {
+        let names = CoverageKind::ALL.map(|(name, ..)| name).join(", ");
+        return Err(format!("`{kind}` is not one of {names}"));
+    };
+    let number = number.parse().ok().filter(|percent| (0.0..=100.0).contains(percent));
+    let number = number.ok_or_else(|| "expected a number from 0 to 100".to_owned())?;
+    Ok((kind, number))
 }

@@ -17,7 +17,7 @@ mod timing;
 mod units;
 mod view;
 
-pub use coverage::{CoverageArgs, CoverageBy, CoverageFormatArg};
+pub use coverage::{CoverageArgs, CoverageBy, CoverageFormatArg, CoverageKind};
 pub use decoding::{
     BenchArgs, BenchFormat, BenchSink, DecodeArgs, DemoArgs, Format, FramesArgs, InfoArgs,
     InfoFormat, InstructionFormat, InstructionsArgs, OutputArgs, PacketsArgs, RawFrames,

@@ -2,19 +2,26 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use tracewright::analysis::coverage::{
     LinesOfFile, Losses, ProgramCoverage, ProgramFile, SourceFile, finish, program_files,
 };
+use tracewright::analysis::decisions::{
+    Copies, Criterion, Decision, DecisionCoverage, DecisionListener, DecisionPart, Evaluation,
+};
+use tracewright::analysis::tasks::Tasks;
 use tracewright::analysis::{Profiler, RawProfile};
 use tracewright::decode::{Jobs, Merge, Merging};
 use tracewright::export::coverage::CoverageView;
 use tracewright::image::CacheOptions;
-use tracewright::views::{coverage, json};
+use tracewright::views::{coverage, decisions as decisions_view, json};
 
-use crate::args::{CoverageArgs, CoverageBy, CoverageFormatArg, JobsArgs, WindowArgs};
+use crate::args::{
+    CoverageArgs, CoverageBy, CoverageFormatArg, CoverageKind, JobsArgs, WindowArgs,
+};
 use crate::contradictions::Contradictions;
+use crate::decisions;
 use crate::fail::Fail;
 use crate::index::{self, Selected};
 use crate::input::{Input, Job};
@@ -27,6 +34,7 @@ use crate::recordings;
 use crate::report;
 use crate::run::{self, Runs};
 use crate::sources::{Sources, line};
+use crate::stacks;
 
 /// What one capture covers.
 struct Found {
@@ -35,6 +43,8 @@ struct Found {
     /// The losses of trace.
     losses: u64,
     contradictions: Contradictions,
+    /// What is covered of each decision that is wanted.
+    decisions: Vec<DecisionCoverage>,
 }
 
 /// The sums of all buffers of a capture.
@@ -56,6 +66,18 @@ pub fn run(args: &CoverageArgs) -> Result<bool, Fail> {
     }
     let mut output =
         Output::open(args.outcome.output.as_deref(), &index::inputs(&first, &args.window.index))?;
+    let lacks = |(kind, _): &&(CoverageKind, f64)| kind.is_of_decisions();
+    if args.decisions.is_empty()
+        && (args.by == CoverageBy::Decision || args.fail_under.iter().any(|own| lacks(&own)))
+    {
+        let what = "decisions are wanted, and no file has them: name it with --decisions";
+        return Err(Fail::text(what));
+    }
+    let mut wanted = decisions::read(&args.decisions)?;
+    let roots = Sources::new(&args.source_roots);
+    decisions::read_texts(&mut wanted, &program_files(first.capture()), &roots);
+    roots.refuse(args.outcome.output.as_deref())?;
+    let wanted: Arc<[Decision]> = wanted.into();
     let mut sources = BTreeMap::new();
     let (mut programs, mut losses, mut good) = (Vec::new(), 0, true);
     let mut input = first;
@@ -65,13 +87,22 @@ pub fn run(args: &CoverageArgs) -> Result<bool, Fail> {
         window: Some(&args.window),
         path: &args.input.input,
         strict: args.outcome.strict,
+        decisions: &wanted,
+        criterion: args.mcdc.criterion(),
     };
+    let mut covered = None::<Vec<DecisionCoverage>>;
     let mut known = None;
     let checks = !args.further.is_empty();
     let mut further = args.further.iter();
     loop {
-        let (Found { programs: own, losses: lost, contradictions }, well) =
+        let (Found { programs: own, losses: lost, contradictions, decisions }, well) =
             one(&how, &input, &mut output)?;
+        match &mut covered {
+            None => covered = Some(decisions),
+            Some(covered) => {
+                covered.iter_mut().zip(decisions).for_each(|(own, its)| own.merge(its));
+            }
+        }
         good &= well;
         losses += lost;
         if matches!(args.format, CoverageFormatArg::Text) {
@@ -101,6 +132,8 @@ pub fn run(args: &CoverageArgs) -> Result<bool, Fail> {
         input.inputs.refuse(args.outcome.output.as_deref())?;
     }
     finish(&mut sources, losses);
+    let criterion = (args.mcdc.criterion(), losses > 0);
+    decisions::add(&mut sources, &wanted, covered.unwrap_or_default(), criterion);
     if losses > 0 {
         message::line(&format!(
             "note: losses of trace: {losses}; what is not executed in the trace may have been \
@@ -110,14 +143,38 @@ pub fn run(args: &CoverageArgs) -> Result<bool, Fail> {
     }
     write(args, &sources, &programs, losses, &mut output)?;
     output.close()?;
-    let [lines, ..] = coverage::totals(&sources);
-    let percent =
-        if lines.all == 0 { 0.0 } else { 100.0 * lines.executed as f64 / lines.all as f64 };
-    if let Some(least) = args.fail_under.filter(|least| percent < *least) {
-        message::line(&format!("{percent:.1} % of the lines were executed, less than {least} %"));
-        good = false;
+    for (kind, least) in &args.fail_under {
+        good &= reaches(&sources, *kind, *least);
     }
     Ok(good)
+}
+
+/// Whether at least `least` percent are covered; prints a line where they are not.
+fn reaches(sources: &BTreeMap<String, SourceFile>, kind: CoverageKind, least: f64) -> bool {
+    let [lines, branches, functions] = coverage::totals(sources);
+    let [outcomes, conditions, mcdc] = decisions_view::totals(sources);
+    let totals = match kind {
+        CoverageKind::Lines => lines,
+        CoverageKind::Branches => branches,
+        CoverageKind::Functions => functions,
+        CoverageKind::Outcomes => outcomes,
+        CoverageKind::Conditions => conditions,
+        CoverageKind::Mcdc => mcdc,
+    };
+    let percent =
+        if totals.all == 0 { 0.0 } else { 100.0 * totals.executed as f64 / totals.all as f64 };
+    if percent >= least {
+        return true;
+    }
+    let what = CoverageKind::ALL.into_iter().find(|(_, own, _)| *own == kind);
+    let what = what.map_or("", |(.., what)| what);
+    let unknown = match totals.unknown {
+        0 => String::new(),
+        unknown => format!(", {unknown} of {} are unknown", totals.all),
+    };
+    let (subject, did) = what.split_once(' ').unwrap_or((what, ""));
+    message::line(&format!("{percent:.1} % of the {subject} {did}, less than {least} %{unknown}"));
+    false
 }
 
 /// How the coverage of a capture is found.
@@ -132,6 +189,10 @@ pub struct CoverageOptions<'a> {
     pub path: &'a Path,
     /// Problems are failures.
     pub strict: bool,
+    /// The decisions that are wanted.
+    pub decisions: &'a Arc<[Decision]>,
+    /// How conditions are shown to be independent.
+    pub criterion: Criterion,
 }
 
 /// The source files of a capture.
@@ -147,6 +208,39 @@ pub fn sources(
     }
     finish(&mut sources, losses);
     Ok(sources)
+}
+
+/// Evaluates the decisions of a capture.
+struct Measure {
+    files: Arc<Vec<ProgramFile>>,
+    copies: Arc<Copies>,
+    evaluation: Evaluation,
+    wanted: bool,
+}
+
+impl Measure {
+    fn new(decisions: &Arc<[Decision]>, files: &[ProgramFile]) -> Measure {
+        let wanted = !decisions.is_empty();
+        let files = Arc::new(if wanted { files.to_vec() } else { Vec::new() });
+        let copies = Arc::new(Copies::new(decisions, &files));
+        let evaluation = Evaluation::new(Arc::clone(decisions), Arc::clone(&copies));
+        Measure { files, copies, evaluation, wanted }
+    }
+
+    /// A buffer begins: what finds its branches, where decisions are wanted.
+    fn begin(&mut self, job: &Job<'_>) -> Option<DecisionListener> {
+        if !self.wanted {
+            return None;
+        }
+        let code = job.code();
+        let image = job.sources.first().map(|source| source.program.start());
+        let tasks = Tasks::of_capture(job.capture(), image.as_ref(), &code, &[]);
+        self.evaluation.begin_buffer(job.sources.len(), &code, tasks.switches());
+        let transfers = stacks::transfers(job, &code, false).watching(&tasks);
+        let programs = job.sources.iter().map(|source| source.program.clone()).collect();
+        let (files, copies) = (Arc::clone(&self.files), Arc::clone(&self.copies));
+        Some(DecisionListener::new(transfers, files, copies, programs))
+    }
 }
 
 /// The coverage of a capture, and whether the command succeeds.
@@ -166,6 +260,7 @@ fn one(
     }
     let selected = Selected::open(input, how.window, how.committed)?;
     let runs = Runs::new(input.buffers.len(), how.committed, selected.as_ref());
+    let measure = Mutex::new(Measure::new(how.decisions, &files));
     let covered = vec![ProgramCoverage::default(); files.len()];
     let total = Mutex::new(Total { covered, ..Total::default() });
     let work = |_: usize, job: &Job<'_>, jobs: Jobs, _: &mut listing::Write<'_>| {
@@ -179,11 +274,17 @@ fn one(
             })
             .collect();
         let profiler = Profiler::new(programs.iter().map(|(program, _)| program.clone()));
-        let listener = (profiler, Merging(Losses::default()));
+        let decisions = measure.lock().ok().and_then(|mut own| own.begin(job));
+        let listener = ((profiler, Merging(Losses::default())), decisions);
         let mut all = (RawProfile::default(), Losses::default());
         let bytes = &mut *live::input_of(job.buffer);
-        let mut write = |found| {
+        let mut write = |(found, part): (_, Option<DecisionPart>)| {
             all.merge(found);
+            if let Some(part) = part
+                && let Ok(mut own) = measure.lock()
+            {
+                own.evaluation.part(&part);
+            }
             true
         };
         let tally = if how.committed {
@@ -211,8 +312,10 @@ fn one(
         losses = 1;
     }
     let good = report::is_traced(input) && !(how.strict && problems.flawed);
+    let decisions = measure.into_inner().map(|own| own.evaluation.cover(how.criterion));
+    let decisions = decisions.unwrap_or_default();
     let programs = files.into_iter().zip(covered).collect();
-    Ok((Found { programs, losses, contradictions }, good))
+    Ok((Found { programs, losses, contradictions, decisions }, good))
 }
 
 fn write(
@@ -260,5 +363,6 @@ fn write(
         }
         (_, _, CoverageBy::File) => output.print(&coverage::files_text(sources)),
         (_, _, CoverageBy::Function) => output.print(&coverage::functions_text(sources)),
+        (_, _, CoverageBy::Decision) => output.print(&decisions_view::text(sources)),
     }
 }

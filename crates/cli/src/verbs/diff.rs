@@ -1,5 +1,8 @@
 //! `tracewright diff`
 
+use std::sync::Arc;
+
+use tracewright::analysis::decisions::Criterion;
 use tracewright::views::{diff, json};
 
 use crate::args::{DiffArgs, InfoFormat};
@@ -36,6 +39,8 @@ pub fn run(args: &DiffArgs) -> Result<bool, Fail> {
             window: None,
             path: &args.a,
             strict: false,
+            decisions: &Arc::default(),
+            criterion: Criterion::default(),
         };
         let a = coverage::sources(&first, &how, &mut output)?;
         let b = coverage::sources(&second, &how, &mut output)?;

@@ -69,6 +69,9 @@ fn files(folder: &Folder) {
     copy(&tree.join("tests/captures/etmv4/log.csv"), "log.csv");
     copy(&tree.join("tests/captures/itm/capture/ETB_0.bin"), "swo.bin");
     fs::write(folder.path("recording.txt"), "write TRCPRGCTLR 0\n").unwrap();
+    let decision = r#"{"file": "demo.c", "decisions": [{"start": [1, 1], "end": [1, 2],
+        "conditions": [{"start": [1, 1], "end": [1, 2]}]}]}"#;
+    fs::write(folder.path("unit.json"), decision).unwrap();
     run("encode --log log.csv --protocol ETM4 --to perf -o perf.data");
     let sequence = Sequence { address: 0x1000, bits: vec![1], len: 1, count: 1 };
     let binary = ListedBinary { sequences: vec![sequence], ..ListedBinary::default() };

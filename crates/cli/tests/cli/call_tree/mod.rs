@@ -7,6 +7,7 @@
 //! | `program/` | the programs in C, without a C library |
 //! | `oracle.rs` | the call tree by the stack pointer |
 //! | `coverage.rs` | coverage of a program, compared with gcov |
+//! | `decisions.rs` | decisions and conditions, compared with what the program records |
 //! | `event_tasks.rs` | tasks of FreeRTOS that a DWT names in the trace of an ITM |
 //! | `formats.rs` | files for other tools, read by those tools |
 //! | `losses.rs` | frames where a part of the trace is missing |
@@ -19,6 +20,7 @@
 //! | `threads.rs` | threads, on one processor and on several |
 
 mod coverage;
+mod decisions;
 mod event_tasks;
 mod formats;
 mod losses;

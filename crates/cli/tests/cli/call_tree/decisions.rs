@@ -1,0 +1,347 @@
+//! Decisions and conditions of random programs, compared with those that the same program records
+//! where it is compiled for this machine with a call for each condition.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+use tracewright_testing::{Random, short_or_long, tool, tool_since};
+
+use super::{A64, HEADER, Machine, RISCV, START, T32, encoded, good, logged, words};
+use crate::common::{Folder, args, tracewright};
+
+const RECORD: &str = include_str!("program/decisions.h");
+
+/// An expression.
+enum Tree {
+    Leaf(usize),
+    Operator(&'static str, Box<(Tree, Tree)>, bool),
+}
+
+impl Tree {
+    fn random(random: &mut Random, size: usize, leaves: &mut Vec<String>, negates: bool) -> Tree {
+        if size == 1 {
+            let own = random.pick(&["a", "b", "c", "d"]);
+            let n = random.below(4);
+            leaves.push(match random.below(6) {
+                0 => own.to_owned(),
+                1 => format!("!{own}"),
+                2 => format!("{own} > {n}"),
+                3 => format!("{own} == {n}"),
+                4 => format!("call({own})"),
+                _ => format!("recurse({own}) != {n}"),
+            });
+            return Tree::Leaf(leaves.len() - 1);
+        }
+        let left = random.between(1, size - 1);
+        let operator = random.pick(&["&&", "||"]);
+        let first = Tree::random(random, left, leaves, negates);
+        let second = Tree::random(random, size - left, leaves, negates);
+        let negated = negates && random.one_in(4);
+        Tree::Operator(operator, Box::new((first, second)), negated)
+    }
+
+    /// Its text; `recorded`: with a call for each condition.
+    fn text(&self, leaves: &[String], recorded: bool, outer: bool) -> String {
+        match self {
+            Tree::Leaf(n) if recorded => format!("C({n}, {})", leaves[*n]),
+            Tree::Leaf(n) => leaves[*n].clone(),
+            Tree::Operator(operator, both, negated) => {
+                let [left, right] = [&both.0, &both.1].map(|own| own.text(leaves, recorded, false));
+                let own = format!("{left} {operator} {right}");
+                match (outer, negated) {
+                    (true, _) => own,
+                    (_, true) => format!("!({own})"),
+                    _ => format!("({own})"),
+                }
+            }
+        }
+    }
+}
+
+/// A program, with and without recorded conditions; the lines of its decisions.
+struct Program {
+    texts: [String; 2],
+    lines: Vec<usize>,
+}
+
+fn program(random: &mut Random, negates: bool) -> Program {
+    let mut texts =
+        [String::from("#include \"start.h\"\n"), String::from("#include \"record.h\"\n")];
+    let common = "NOINLINE static int call(int n) {\n  sink = n;\n  return n & 1;\n}\n";
+    let mut lines = Vec::new();
+    let add = |texts: &mut [String; 2], [plain, recorded]: [&str; 2]| {
+        texts[0].push_str(plain);
+        texts[1].push_str(recorded);
+    };
+    add(&mut texts, [common; 2]);
+    // A decision is evaluated within an evaluation of itself.
+    let own = "n > 0 && recurse(n - 1) && (n != 2 || sink)";
+    let recorded = "C(0, n > 0) && C(1, recurse(n - 1)) && (C(2, n != 2) || C(3, sink))";
+    let head = "NOINLINE static int recurse(int n) {\n  sink = n & 1;\n";
+    let text = |own: &str| format!("{head}  if ({own})\n    return n;\n  return 1;\n}}\n");
+    lines.push(texts[0].lines().count() + 3);
+    add(&mut texts, [&text(own), &text(&format!("D(0, 4, {recorded})"))]);
+    let count = 40;
+    for n in 1..count {
+        let (mut leaves, size) = (Vec::new(), random.between(1, 6));
+        let tree = Tree::random(random, size, &mut leaves, negates);
+        let form = random.below(4);
+        lines.push(texts[0].lines().count() + 3);
+        for (recorded, text) in [false, true].into_iter().zip(&mut texts) {
+            let mut own = tree.text(&leaves, recorded, true);
+            if recorded {
+                own = format!("D({n}, {size}, {own})");
+            }
+            let body = match form {
+                0 => format!("  if ({own})\n    r = 1;\n  else\n    r = call(2);\n"),
+                1 => format!(
+                    "  while ({own}) {{\n    a--;\n    r++;\n    sink = r;\n\
+                              \x20   if (r == 5)\n      return r;\n  }}\n"
+                ),
+                2 => format!("  r = {own};\n  sink = r;\n"),
+                _ => format!("  return {own};\n"),
+            };
+            writeln!(
+                text,
+                "NOINLINE static int f{n}(int a, int b, int c, int d) {{\n  int r = 0;\n{body}  \
+                 return r;\n}}"
+            )
+            .unwrap();
+        }
+    }
+    let mut last = String::from("void program(void) {\n  unsigned s = 7;\n");
+    last.push_str("  for (int i = 0; i < 12; i++) {\n");
+    for n in 1..count {
+        writeln!(
+            last,
+            "    s = s * 1103515245u + 12345u;\n    sink += f{n}(s >> 8 & 3, s >> 12 & 3, s >> 16 & \
+             3, s >> 20 & 3);"
+        )
+        .unwrap();
+    }
+    last.push_str("  }\n}\n");
+    add(&mut texts, [&last; 2]);
+    Program { texts, lines }
+}
+
+/// The evaluations of a decision: values and outcome, and how often.
+type Vectors = BTreeMap<String, u64>;
+
+/// What the program records on this machine, by decision.
+fn recorded(folder: &Path, text: &str) -> Option<Vec<Vectors>> {
+    let gcc = tool_since(&[("gcc", "gcc")], (12, 2))?;
+    let head = "#define NOINLINE __attribute__((noinline))\nvolatile unsigned sink;\n";
+    fs::write(folder.join("record.h"), format!("{head}{RECORD}")).unwrap();
+    fs::write(
+        folder.join("native.c"),
+        format!("{text}int main(void) {{ program(); report(); }}\n"),
+    )
+    .unwrap();
+    good(Command::new(gcc).args(words("-w -O0 native.c -o native")).current_dir(folder));
+    let output = Command::new(folder.join("native")).output().expect("it runs");
+    let mut all = Vec::<Vectors>::new();
+    for line in String::from_utf8(output.stdout).unwrap().lines() {
+        let [decision, vector, count] = line.split(' ').collect::<Vec<_>>()[..] else { panic!() };
+        let decision: usize = decision.parse().unwrap();
+        all.resize_with(all.len().max(decision + 1), Vectors::new);
+        all[decision].insert(vector.to_owned(), count.parse().unwrap());
+    }
+    Some(all)
+}
+
+/// The coverage mapping of the program by clang, which does not run.
+fn mapping(machine: &Machine, folder: &Path) -> Option<PathBuf> {
+    let clang = tool(&[("clang-19", "clang-19")])?;
+    let options = format!(
+        "{} -w -c -fprofile-instr-generate -fcoverage-mapping -fcoverage-mcdc program.c -o map.o",
+        machine.compile
+    );
+    good(Command::new(clang).args(words(&options)).current_dir(folder));
+    Some(folder.join("map.o"))
+}
+
+/// The decisions of a trace, by line.
+fn decisions(snapshot: &Path, map: &Path) -> BTreeMap<usize, Value> {
+    let root = map.parent().unwrap();
+    let mut words = args("coverage --format json", &[snapshot]);
+    words.extend(args("--decisions", &[map]));
+    words.extend(args("--source-root", &[root]));
+    let output = tracewright(&words);
+    assert!(matches!(output.code, Some(0 | 1)), "{}", output.err);
+    let all = output.out.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    let all = all.filter(|line| line["type"] == "decision");
+    all.map(|line| (line["line"].as_u64().unwrap() as usize, line)).collect()
+}
+
+fn vectors(decision: &Value) -> Vectors {
+    let all = decision["vectors"].as_array().expect("vectors").iter();
+    all.map(|own| {
+        let outcome = u8::from(own["outcome"].as_bool().unwrap());
+        let text = format!("{}{outcome}", own["values"].as_str().unwrap());
+        (text, own["count"].as_u64().unwrap())
+    })
+    .collect()
+}
+
+/// Whether two evaluations show that condition `n` is independent, by GNATcoverage's rule.
+fn independent(want: &Vectors, n: usize, unique: bool) -> bool {
+    let all: Vec<&[u8]> = want.keys().map(String::as_bytes).collect();
+    all.iter().any(|a| {
+        all.iter().any(|b| {
+            let others = (0..a.len() - 1).filter(|own| *own != n && (unique || *own > n));
+            a[n] == b'T'
+                && b[n] == b'F'
+                && a.last() != b.last()
+                && others.into_iter().all(|n| a[n] == b'-' || b[n] == b'-' || a[n] == b[n])
+        })
+    })
+}
+
+/// Compares what is measured with what the program recorded; returns how many decisions are.
+fn compare(found: &BTreeMap<usize, Value>, own: &Program, want: &[Vectors], what: &str) -> usize {
+    let mut measured = 0;
+    for (n, line) in own.lines.iter().enumerate() {
+        let Some(decision) = found.get(line) else { continue };
+        let whole = decision["unmeasured"].as_array().is_some_and(Vec::is_empty);
+        let named = decision["unnamed_copies"] == 0;
+        measured += usize::from(whole);
+        if whole && named {
+            assert_eq!(vectors(decision), want[n], "{what}: {decision}");
+        }
+        for (n, (own, want)) in decision["conditions"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .zip(std::iter::repeat(&want[n]))
+            .enumerate()
+        {
+            let shown = independent(want, n, false);
+            match own["independent"].as_bool() {
+                Some(true) => assert!(shown, "{what}: condition {n} of {decision}"),
+                Some(false) => assert!(!shown, "{what}: condition {n} of {decision}"),
+                None => assert!(!whole, "{what}: {decision}"),
+            }
+            for (key, value) in [("false", b'F'), ("true", b'T')] {
+                let occurred = want.keys().any(|vector| vector.as_bytes()[n] == value);
+                if let Some(count) = own[key].as_u64() {
+                    assert_eq!(count > 0, occurred, "{what}: condition {n} of {decision}");
+                }
+            }
+        }
+    }
+    measured
+}
+
+/// A program for `machine`: its compiler and options, with the name of the test.
+fn build(machine: &Machine, folder: &Path, compiler: &str, level: &str) -> PathBuf {
+    let (target, linker) = match compiler.starts_with("clang") {
+        true => (machine.compile, "-fuse-ld=lld-19"),
+        // The start code is not among variables.
+        false => ("", "-ftoplevel-reorder"),
+    };
+    let elf = folder.join(format!("{compiler}{level}.elf"));
+    let options = format!(
+        "{target} {level} -w -g -fno-pic -no-pie -static -nostdlib -ffreestanding {linker} \
+         -fno-asynchronous-unwind-tables start.c program.c -o"
+    );
+    good(Command::new(compiler).args(words(&options)).arg(&elf).current_dir(folder));
+    elf
+}
+
+/// The decisions of a random program for `machine`, at each level of optimisation.
+fn check(machine: &Machine, gcc: Option<&str>, seed: u64, negates: bool) {
+    let folder = Folder::new(&format!("decisions-{}-{seed}", machine.name));
+    let path = folder.path("");
+    let own = program(&mut Random::new(seed), negates);
+    for (name, text) in [("start.h", HEADER), ("start.c", START), ("program.c", &own.texts[0])] {
+        fs::write(path.join(name), text).expect("a source");
+    }
+    let Some(want) = recorded(&path, &own.texts[1]) else { return };
+    let Some(map) = mapping(machine, &path) else { return };
+    let Some(_) = tool(&[("ld.lld-19", "lld-19")]) else { return };
+    let gcc = gcc.filter(|gcc| tool(&[(gcc, "gcc-aarch64-linux-gnu")]).is_some());
+    for compiler in ["clang-19"].into_iter().chain(gcc) {
+        for level in ["-O0", "-Og", "-O2"] {
+            let what = format!("{} {compiler} {level} {seed}", machine.name);
+            let elf = build(machine, &path, compiler, level);
+            let Some(log) = logged(machine, &elf, None) else { return };
+            let snapshot = encoded(&path, machine.protocols[0], &elf, &log);
+            let found = decisions(&snapshot, &map);
+            let measured = compare(&found, &own, &want, &what);
+            if machine.name == "riscv" {
+                // Loops are counted.
+                let other = encoded(&path, "ntrace", &elf, &log);
+                assert_eq!(decisions(&other, &map), found, "{what} N-Trace");
+                fs::remove_dir_all(&other).expect("a folder");
+            }
+            match (compiler, level) {
+                ("clang-19", "-O0") => {
+                    assert!(measured >= if negates { 1 } else { 5 }, "{what}: {measured}");
+                }
+                (_, "-O0") => {
+                    // Clang 19 describes no decisions with `!` in front of parentheses.
+                    let known = own.lines.iter().filter(|line| found.contains_key(line)).count();
+                    let least = if negates { 10 } else { known };
+                    assert!(measured >= least && known > 30, "{what}: {measured} of {known}");
+                }
+                _ => {}
+            }
+            if level == "-O0" {
+                cut(&snapshot, &map, &own, &want, &what);
+            }
+            fs::remove_dir_all(&snapshot).expect("a folder");
+        }
+    }
+}
+
+/// Of a trace whose begin or end is missing, nothing else is covered than of the whole.
+fn cut(snapshot: &Path, map: &Path, own: &Program, want: &[Vectors], what: &str) {
+    let files = fs::read_dir(snapshot).unwrap().map(|file| file.unwrap().path());
+    let mut files: Vec<_> = files
+        .filter(|path| path.extension().is_some_and(|own| own == "bin"))
+        .map(|path| (fs::metadata(&path).unwrap().len(), path))
+        .collect();
+    files.sort();
+    // Program memory is larger.
+    let (_, trace) = files.first().expect("a trace");
+    let whole = fs::read(trace).unwrap();
+    let mut random = Random::new(whole.len() as u64);
+    for round in 0..4 {
+        let at = random.between(1, whole.len() - 1);
+        fs::write(trace, if round % 2 == 0 { &whole[at..] } else { &whole[..at] }).unwrap();
+        let found = decisions(snapshot, map);
+        for (n, line) in own.lines.iter().enumerate() {
+            let Some(decision) = found.get(line) else { continue };
+            for (vector, count) in vectors(decision) {
+                let all = want[n].get(&vector).copied().unwrap_or(0);
+                assert!(count <= all, "{what}, {round}, {at}: {vector} of {decision}");
+            }
+        }
+    }
+    fs::write(trace, whole).unwrap();
+}
+
+#[test]
+fn decisions_of_a64() {
+    for n in 0..short_or_long(2, 20) {
+        check(&A64, Some("aarch64-linux-gnu-gcc"), 100 + n as u64, n % 2 == 1);
+    }
+}
+
+#[test]
+fn decisions_of_t32() {
+    for n in 0..short_or_long(1, 10) {
+        check(&T32, None, 200 + n as u64, n % 2 == 1);
+    }
+}
+
+#[test]
+fn decisions_of_riscv() {
+    for n in 0..short_or_long(1, 10) {
+        check(&RISCV, None, 300 + n as u64, n % 2 == 1);
+    }
+}
