@@ -17,7 +17,7 @@
 //! |---|---|
 //! | `clock.rs` | [`Clock`], and the window of each source |
 //! | `activation.rs` | activations that are open, and the exceptions that interrupt them |
-//! | `collector.rs` | [`Timing`]: the visitor that receives the frames |
+//! | `collector/` | [`Timing`]: the visitor that receives the frames |
 //! | `points.rs` | [`Points`]: when elements of a trace happen |
 //! | `rows.rs` | [`Timed`]: the statistics of a function or an exception |
 //! | `stack_at.rs` | [`StackAt`]: the call stacks at some instructions |
