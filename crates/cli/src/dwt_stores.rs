@@ -17,9 +17,6 @@ use crate::stacks::transfers;
 /// Batches whose transfers are taken at a time.
 const PIECE: usize = 16;
 
-/// The most pairs of handlers that are compared: the time is that of all pairs.
-const MOST_PAIRS: usize = 1 << 31;
-
 /// Makes the call stacks of a source while it is decoded.
 struct InOrder {
     transfers: Transfers,
@@ -109,10 +106,6 @@ pub fn of(job: &Job<'_>, code: &Code, tasks: &Tasks) -> Result<Option<Stores>, F
     };
     if last < trace.extent.0 || trace.extent.1 < first {
         return refused("their timestamps are of different times, or of different clocks");
-    }
-    let pairs = trace.handlers.len().saturating_mul(activations.handlers().len());
-    if pairs > MOST_PAIRS {
-        return refused("both traces have too many handlers to compare them all");
     }
     let stores = place(&trace, etm, activations.handlers());
     if stores.named == 0 {

@@ -11,10 +11,14 @@
 //! | `reported.rs` | [`Reported`]: handlers and stores in the trace of the ITM |
 //! | `activations.rs` | [`Activations`]: handlers in the trace of the ETM |
 //! | `place.rs` | [`place`]: which handler has named which task, as [`Stores`] |
+//! | `search.rs` | a search of handlers by time |
 
 mod activations;
 mod place;
+#[cfg(test)]
+mod place_tests;
 mod reported;
+mod search;
 #[cfg(test)]
 mod tests;
 

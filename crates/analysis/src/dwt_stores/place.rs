@@ -1,34 +1,10 @@
 //! Which handler of an ETM has stored what a DWT reports.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
+use super::search::{Found, Search, Times};
 use super::{Bounds, Handler};
 use crate::stored::{Stored, Stores};
-
-/// The most ticks by which the clocks of the two traces may differ, as they read one clock in
-/// different places, and report the begin of a handler at different steps of its entry.
-const MARGIN: u64 = 64;
-
-/// Whether a time of one trace may be one of the other.
-pub(super) fn overlap(a: Bounds, b: Bounds) -> bool {
-    let before = |to: Option<u64>, from: Option<u64>| {
-        to.zip(from).is_some_and(|(to, from)| to.saturating_add(MARGIN) < from)
-    };
-    !before(a.to, b.from) && !before(b.to, a.from)
-}
-
-/// Whether a handler of the ITM may be one of the ETM.
-fn may_be(reported: &Handler, own: &Handler) -> bool {
-    match reported.number {
-        Some(_) => {
-            reported.number == own.number
-                && overlap(reported.begin, own.begin)
-                && overlap(reported.end, own.end)
-        }
-        // A store is somewhere in the handler.
-        None => overlap(reported.begin, Bounds { from: own.begin.from, to: own.end.to }),
-    }
-}
 
 /// The trace of an ITM.
 #[derive(Clone, Copy, Debug)]
@@ -41,40 +17,59 @@ pub struct Trace<'a> {
     pub losses: u32,
 }
 
+/// The handlers of one exception in both traces, in order.
+#[derive(Debug, Default)]
+struct OfNumber {
+    reported: Vec<Handler>,
+    own: Vec<Handler>,
+    /// The index of each of `own` among all handlers of the ETM.
+    positions: Vec<usize>,
+}
+
 /// Places handlers of an ITM, `reported`, among those of an ETM of the same processor, source
 /// number `source`. Both are in order of their begin.
 pub fn place(trace: &Trace<'_>, source: usize, handlers: &[Handler]) -> Stores {
     let reported = trace.handlers;
     let mut stored = vec![Stored::Nothing; handlers.len()];
-    let traced = reported.iter().any(|own| own.number.is_some());
-    let names = |own: &&Handler| matches!(own.named, Some(Some(_)));
-    let naming: BTreeSet<Option<u16>> =
-        reported.iter().filter(names).map(|own| own.number).collect();
-    let all: BTreeSet<Option<u16>> = match traced {
-        true => naming.into_iter().filter(Option::is_some).collect(),
-        // Any handler may have stored.
-        false => [None].into(),
-    };
-    for number in all {
-        let is_own = |own: &&Handler| number.is_none() || own.number == number;
-        let (own, positions): (Vec<Handler>, Vec<usize>) =
-            handlers.iter().zip(0..).filter(|(h, _)| is_own(h)).unzip();
-        let of_itm: Vec<Handler> =
-            reported.iter().copied().filter(|own| own.number == number).collect();
-        let placed = match number {
-            Some(_) => placed_handlers(&of_itm, &own),
-            None => placed_stores(&Trace { handlers: &of_itm, ..*trace }, &own),
-        };
-        for (position, found) in positions.into_iter().zip(placed) {
-            if let Some(slot) = stored.get_mut(position) {
+    let mut set = |positions: &[usize], placed: Vec<Stored>| {
+        for (position, found) in positions.iter().zip(placed) {
+            if let Some(slot) = stored.get_mut(*position) {
                 *slot = found;
             }
         }
+    };
+    if reported.iter().any(|own| own.number.is_some()) {
+        for all in of_numbers(reported, handlers).values() {
+            set(&all.positions, placed_handlers(&all.reported, &all.own));
+        }
+    } else {
+        // Any handler may have stored.
+        let positions: Vec<usize> = (0..handlers.len()).collect();
+        set(&positions, placed_stores(trace, handlers));
     }
     let count = |is: fn(&Stored) -> bool| stored.iter().filter(|own| is(own)).count();
     let named = count(|own| matches!(own, Stored::Named(_)));
     let unknown = count(|own| matches!(own, Stored::Unknown));
     Stores { source, handlers: stored.into(), named, unknown }
+}
+
+/// The handlers of each exception that has named a task.
+fn of_numbers(reported: &[Handler], own: &[Handler]) -> BTreeMap<u16, OfNumber> {
+    let names = |own: &&Handler| matches!(own.named, Some(Some(_)));
+    let numbers = reported.iter().filter(names).filter_map(|own| own.number);
+    let mut all: BTreeMap<u16, OfNumber> = numbers.map(|n| (n, OfNumber::default())).collect();
+    for handler in reported {
+        if let Some(of) = handler.number.and_then(|number| all.get_mut(&number)) {
+            of.reported.push(*handler);
+        }
+    }
+    for (position, handler) in own.iter().enumerate() {
+        if let Some(of) = handler.number.and_then(|number| all.get_mut(&number)) {
+            of.own.push(*handler);
+            of.positions.push(position);
+        }
+    }
+    all
 }
 
 fn of(named: Option<Option<u64>>) -> Stored {
@@ -83,6 +78,10 @@ fn of(named: Option<Option<u64>>) -> Stored {
         Some(Some(value)) => Stored::Named(value),
         Some(None) => Stored::Unknown,
     }
+}
+
+fn times(handler: &Handler) -> Times {
+    Times::new(handler.begin, handler.end)
 }
 
 /// The only handlers that may be those of the ITM, and those that are between two such ones.
@@ -103,7 +102,7 @@ fn placed_handlers(reported: &[Handler], own: &[Handler]) -> Vec<Stored> {
         }
         let between: Vec<(usize, usize)> = (a + 1..c).zip(b + 1..d).collect();
         let agrees = |(n, m): &(usize, usize)| {
-            reported.get(*n).zip(own.get(*m)).is_some_and(|(n, m)| may_be(n, m))
+            reported.get(*n).zip(own.get(*m)).is_some_and(|(n, m)| times(n).may_be(times(m)))
         };
         if between.iter().all(agrees) {
             between.iter().for_each(|pair| set(&mut stored, reported, *pair));
@@ -119,48 +118,15 @@ fn set(stored: &mut [Stored], reported: &[Handler], (n, m): (usize, usize)) {
 }
 
 /// The pairs of which neither may be another one.
-fn only(reported: &[Handler], own: &[Handler]) -> Vec<(usize, usize)> {
-    let mut counts = vec![0u8; own.len()];
-    let mut pairs = Vec::new();
-    for (n, reported) in reported.iter().enumerate() {
-        let may = candidates(reported, own);
-        for m in &may {
-            if let Some(count) = counts.get_mut(*m) {
-                *count = count.saturating_add(1);
-            }
-        }
-        if let [m] = may[..] {
-            pairs.push((n, m));
-        }
-    }
-    pairs.retain(|(_, m)| counts.get(*m) == Some(&1));
-    pairs
-}
-
-/// The handlers that may be a reported one, at most two of them.
-fn candidates(reported: &Handler, own: &[Handler]) -> Vec<usize> {
-    // Begins are in order: those before this one begin too early.
-    let early = |own: &Handler| {
-        let to = own.end.to.or(own.begin.to);
-        to.zip(reported.begin.from).is_some_and(|(to, from)| to.saturating_add(MARGIN) < from)
+pub(super) fn only(reported: &[Handler], own: &[Handler]) -> Vec<(usize, usize)> {
+    let of_itm = Search::new(reported.iter().map(times).collect());
+    let of_etm = Search::new(own.iter().map(times).collect());
+    let is_only = |(n, handler): (usize, &Handler)| {
+        let Found::Only(m) = of_etm.find(times(handler)) else { return None };
+        let back = of_itm.find(own.get(m).map(times)?);
+        (back == Found::Only(n)).then_some((n, m))
     };
-    let late = |own: &Handler| {
-        let to = reported.end.to;
-        own.begin.from.zip(to).is_some_and(|(from, to)| to.saturating_add(MARGIN) < from)
-    };
-    let mut found = Vec::new();
-    for (m, handler) in own.iter().enumerate() {
-        if late(handler) {
-            break;
-        }
-        if !early(handler) && may_be(reported, handler) {
-            found.push(m);
-        }
-        if found.len() > 1 {
-            break;
-        }
-    }
-    found
+    reported.iter().enumerate().filter_map(is_only).collect()
 }
 
 /// The pairs whose order is the same in both traces.
@@ -174,11 +140,8 @@ fn in_order(pairs: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
     (0..pairs.len()).filter(|n| is_between(*n)).filter_map(|n| pairs.get(n).copied()).collect()
 }
 
-/// Stores without the handlers around them: each belongs to the only handler that it may be in.
-fn placed_stores(reported: &Trace<'_>, own: &[Handler]) -> Vec<Stored> {
-    let whole = |own: &Handler| Bounds { from: own.begin.from, to: own.end.to };
-    let mut stored = vec![Stored::Nothing; own.len()];
-    // Where packets were lost, and where the ITM is not traced, other handlers may have stored.
+/// Where stores may be missing: where packets were lost, and where the ITM is not traced.
+pub(super) fn gaps(reported: &Trace<'_>) -> Vec<Bounds> {
     let mut gaps = vec![
         Bounds { from: None, to: Some(reported.extent.0) },
         Bounds { from: Some(reported.extent.1), to: None },
@@ -193,19 +156,32 @@ fn placed_stores(reported: &Trace<'_>, own: &[Handler]) -> Vec<Stored> {
     if losses != reported.losses {
         gaps.push(Bounds { from, to: None });
     }
-    for (slot, own) in stored.iter_mut().zip(own) {
-        if gaps.iter().any(|gap| overlap(*gap, whole(own))) {
-            *slot = Stored::Unknown;
+    gaps
+}
+
+/// Stores without the handlers around them: each belongs to the only handler that it may be in.
+pub(super) fn placed_stores(reported: &Trace<'_>, own: &[Handler]) -> Vec<Stored> {
+    let whole = |own: &Handler| Times::once(Bounds { from: own.begin.from, to: own.end.to });
+    let handlers = Search::new(own.iter().map(whole).collect());
+    let mut stored = vec![Stored::Nothing; own.len()];
+    // When something may have been stored of which it is not known where.
+    let mut somewhere: Vec<Times> = gaps(reported).into_iter().map(Times::once).collect();
+    for store in reported.handlers {
+        match handlers.find(Times::once(store.begin)) {
+            Found::Nothing => {}
+            Found::Only(n) => {
+                // Of several stores in a handler, the last one counts.
+                if let Some(slot) = stored.get_mut(n).filter(|slot| **slot != Stored::Unknown) {
+                    *slot = of(store.named);
+                }
+            }
+            Found::Several => somewhere.push(Times::once(store.begin)),
         }
     }
-    for store in reported.handlers {
-        let may: Vec<usize> =
-            own.iter().zip(0..).filter(|(m, _)| may_be(store, m)).map(|(_, n)| n).collect();
-        for n in &may {
-            let Some(slot) = stored.get_mut(*n) else { continue };
-            // Of several stores in a handler, the last one counts.
-            let is_known = may.len() == 1 && *slot != Stored::Unknown;
-            *slot = if is_known { of(store.named) } else { Stored::Unknown };
+    let somewhere = Search::new(somewhere);
+    for (slot, own) in stored.iter_mut().zip(own) {
+        if somewhere.find(whole(own)) != Found::Nothing {
+            *slot = Stored::Unknown;
         }
     }
     stored

@@ -271,18 +271,3 @@ fn no_instruction_belongs_to_another_task() {
     let share = known.map(|known| known / count);
     assert!(share[0] >= 20 && share[1] >= 80, "{share:?}");
 }
-
-#[test]
-fn intervals_that_exclude_each_other() {
-    let at = |from, to| Bounds { from: Some(from), to: Some(to) };
-    for (a, b, want) in [
-        (at(100, 200), at(150, 300), true),
-        (at(100, 200), at(264, 300), true),
-        (at(100, 200), at(265, 300), false),
-        (at(265, 300), at(100, 200), false),
-        (Bounds::default(), at(1, 2), true),
-        (Bounds { from: Some(500), to: None }, at(1, 2), false),
-    ] {
-        assert_eq!(super::place::overlap(a, b), want, "{a:?} {b:?}");
-    }
-}
