@@ -29,6 +29,7 @@
 //! | `timeline.rs` | [`Timeline`]: the frames over time |
 //! | `tasks/` | [`tasks::Tasks`]: tasks of operating systems, and their names |
 //! | `running.rs` | which events of an ITM or STM name the running task |
+//! | `local_time/` | when packets of an ITM or STM happened, by local timestamps |
 //! | `stored.rs` | what handlers store to the variable of the running task |
 //! | `dwt_stores/` | stores that a DWT reports, placed in the handlers of an ETM |
 //! | `timing/` | [`timing::Timing`]: how long functions and exceptions take, as intervals |
@@ -67,6 +68,7 @@ mod executed;
 pub mod functions;
 pub mod itm;
 mod listed_samples;
+mod local_time;
 mod outermost;
 mod paths;
 mod profile;

@@ -15,7 +15,7 @@
 //! | `running.rs` | [`Running`]: while some tasks run |
 //! | `tiles/` | what ran in each part of the trace, at each scale: made, written and read |
 //! | `view/` | [`view::View`], which reads it; [`view::Player`], which decodes parts |
-//! | `query.rs`, `matcher.rs`, `resolve.rs`, `find.rs` | [`Query`], and [`Finder`], which answers it |
+//! | `query.rs`, `dwt.rs`, `matcher.rs`, `resolve.rs`, `find.rs` | [`Query`], and [`Finder`], which answers it |
 //! | `cursor.rs` | [`Cursor`]: the next and the previous match |
 //! | `stack.rs` | [`Finder::stack`]: the call stack at an element |
 //! | `format.rs`, `bytes.rs`, `checksum.rs` | the file: `docs/index-format.md` |
@@ -74,6 +74,7 @@ mod chain;
 mod checksum;
 mod collect;
 pub mod cursor;
+mod dwt;
 mod entries;
 mod error;
 mod executed;

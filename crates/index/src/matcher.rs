@@ -10,7 +10,7 @@ use crate::error::IndexError;
 use crate::index::{Index, IndexedBuffer};
 use crate::key::{self, Key, Kind};
 use crate::position::Position;
-use crate::query::{Condition, Port};
+use crate::query::{Condition, DwtCondition, Port};
 use crate::resolve::Addresses;
 use crate::segment::Segment;
 
@@ -98,7 +98,7 @@ impl<'a> Matcher<'a> {
                         id.is_none_or(|id| context.context_id.map(u64::from) == Some(id))
                     })
                 }
-                Condition::Write { port, text: Some(text) } => {
+                Condition::Write { port, text: Some(text), .. } => {
                     completes(written, source, element, *port, text)
                 }
                 other => holds(other, source, at, element, position),
@@ -198,6 +198,13 @@ impl<'a> Matcher<'a> {
             Condition::Event(number) => keys.count(number.is_some(), |_, key| {
                 key.kind == Kind::Event && number.is_none_or(|number| key.value == number)
             })?,
+            // The keys have the channel, and not the value.
+            Condition::Write { port, value: Some(_), .. } => keys.count(false, |_, key| {
+                key.kind == Kind::Write && port.is_none_or(|port| is_port(port, key.value))
+            })?,
+            Condition::Dwt(event) => {
+                keys.count(*event == DwtCondition::Any, |_, key| key.kind == Kind::Dwt)?
+            }
             // An index has no keys of them.
             Condition::Custom => vec![Matches::Unknown; batch.count],
             simple => keys.count(true, |_, key| is_key(simple, key))?,
@@ -363,6 +370,16 @@ fn holds(
             };
             address.as_ref().is_none_or(touches)
                 && value.is_none_or(|value| access.value() == Some(value))
+        }
+        Condition::Dwt(event) => {
+            let Element::DwtEvent(own) = element else { return false };
+            event.is(own.meaning())
+        }
+        Condition::Write { port, value: Some(value), .. } => {
+            let Element::SoftwareWrite(own) = element else { return false };
+            port.is_none_or(|port| is_port(port, key::channel(own.channel)))
+                && own.bits > 0
+                && own.value() == *value
         }
         other => {
             let mut any = false;

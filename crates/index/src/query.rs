@@ -3,13 +3,19 @@
 use std::fmt;
 use std::ops::Range;
 
+use tracewright_base::ExceptionStep;
+
+pub use crate::dwt::DwtCondition;
+
 /// What is searched for.
 ///
 /// ```text
 /// QUERY     = [WHICH] CONDITION {and CONDITION} [before QUERY | after QUERY]
 /// WHICH     = first | last | nth N | count | all
 /// CONDITION = function NAME | line FILE:N | address A[..B] | exception [N] | context [ID]
-///           | access [A[..B]] [=VALUE] | write [PORT | MASTER:CHANNEL] [~TEXT]
+///           | access [A[..B]] [=VALUE] | write [PORT | MASTER:CHANNEL] [=VALUE | ~TEXT]
+///           | dwt [enter [N] | exit [N] | return [N] | sample [A[..B]] | sleep
+///                  | data [COMPARATOR] [=VALUE]]
 ///           | gap | event [N] | trigger | flush | sync | barrier | custom | time T[..U] | any
 ///           | offset A[..B] | instruction N[..M] | element N[..M]
 /// ```
@@ -78,9 +84,13 @@ pub enum Condition {
     Write {
         /// To this port.
         port: Option<Port>,
+        /// It has this value.
+        value: Option<u64>,
         /// It completes this text, as bytes that were written to the same port.
         text: Option<Vec<u8>>,
     },
+    /// An event of a Data Watchpoint and Trace unit.
+    Dwt(DwtCondition),
     /// Trace was lost or cannot be decoded.
     Gap,
     /// An event of the trace unit, any or with this number.
@@ -135,13 +145,14 @@ impl fmt::Display for QueryError {
 impl std::error::Error for QueryError {}
 
 /// Words that begin a condition.
-const CONDITIONS: [&str; 19] = [
+const CONDITIONS: [&str; 20] = [
     "function",
     "address",
     "exception",
     "context",
     "access",
     "write",
+    "dwt",
     "gap",
     "event",
     "trigger",
@@ -271,36 +282,26 @@ impl<'a> Words<'a> {
             "context" => Condition::Context(self.optional()?),
             "event" => Condition::Event(self.optional()?),
             "access" => {
-                let address = match self.argument().filter(|text| !text.starts_with('=')) {
-                    Some(text) => {
-                        self.next();
-                        Some(range(text, false)?)
-                    }
-                    None => None,
-                };
-                let value = self.argument().and_then(|text| text.strip_prefix('='));
-                if value.is_some() {
-                    self.next();
-                }
-                Condition::Access { address, value: value.map(number).transpose()? }
+                let address = self.unmarked().map(|text| range(text, false)).transpose()?;
+                Condition::Access { address, value: self.value()? }
             }
             "write" => {
-                let port = match self.argument().filter(|text| !text.starts_with('~')) {
-                    Some(text) => {
-                        self.next();
-                        Some(port(text)?)
-                    }
-                    None => None,
-                };
+                let port = self.unmarked().map(port).transpose()?;
+                let value = self.value()?;
                 let text = self.argument().and_then(|text| text.strip_prefix('~'));
                 if text.is_some() {
                     self.next();
                 }
-                if text == Some("") {
-                    return Err(QueryError("`~` needs a text".into()));
+                match text {
+                    Some("") => return Err(QueryError("`~` needs a text".into())),
+                    Some(_) if value.is_some() => {
+                        return Err(QueryError("`write` has a value or a text".into()));
+                    }
+                    _ => {}
                 }
-                Condition::Write { port, text: text.map(|text| text.as_bytes().to_vec()) }
+                Condition::Write { port, value, text: text.map(|text| text.as_bytes().to_vec()) }
             }
+            "dwt" => Condition::Dwt(self.dwt()?),
             "gap" => Condition::Gap,
             "any" => Condition::Any,
             "offset" => Condition::Offset(self.range("offset", true)?),
@@ -330,6 +331,48 @@ impl<'a> Words<'a> {
     /// The next word, if it is not the beginning of something else.
     fn argument(&self) -> Option<&'a str> {
         self.peek().filter(|word| !["and", "before", "after"].contains(word))
+    }
+
+    /// The next word, if it is an argument without a mark for a value or a text.
+    fn unmarked(&mut self) -> Option<&'a str> {
+        let own = self.argument().filter(|text| !text.starts_with(['=', '~']))?;
+        self.next();
+        Some(own)
+    }
+
+    /// `=VALUE`, if it is next.
+    fn value(&mut self) -> Result<Option<u64>, QueryError> {
+        let Some(text) = self.argument().and_then(|text| text.strip_prefix('=')) else {
+            return Ok(None);
+        };
+        self.next();
+        number(text).map(Some)
+    }
+
+    /// What follows `dwt`.
+    fn dwt(&mut self) -> Result<DwtCondition, QueryError> {
+        let Some(word) = self.argument() else { return Ok(DwtCondition::Any) };
+        self.next();
+        Ok(match word {
+            "enter" => DwtCondition::Exception(ExceptionStep::Entered, self.optional()?),
+            "exit" => DwtCondition::Exception(ExceptionStep::Exited, self.optional()?),
+            "return" => DwtCondition::Exception(ExceptionStep::Returned, self.optional()?),
+            "sample" => {
+                let own = self.unmarked().map(|text| range(text, false)).transpose()?;
+                DwtCondition::Sample(own)
+            }
+            "sleep" => DwtCondition::Sleep,
+            "data" => DwtCondition::Data {
+                comparator: self.unmarked().map(number).transpose()?,
+                value: self.value()?,
+            },
+            other => {
+                return Err(QueryError(format!(
+                    "`{other}` is not an event of a DWT; expected one of enter, exit, return, \
+                     sample, sleep, data"
+                )));
+            }
+        })
     }
 
     fn optional(&mut self) -> Result<Option<u64>, QueryError> {
@@ -417,6 +460,7 @@ mod tests {
         let exception = |n| Condition::Exception(Some(n));
         let write = |port, text: Option<&str>| Condition::Write {
             port,
+            value: None,
             text: text.map(|text| text.as_bytes().to_vec()),
         };
         for (text, which, conditions) in [
@@ -453,6 +497,30 @@ mod tests {
                 vec![Condition::Function("f(unsigned int)".into()), Condition::Gap],
             ),
             ("event", Which::First, vec![Condition::Event(None)]),
+            (
+                "write 3 =0x10",
+                Which::First,
+                vec![Condition::Write { port: Some(Port::Number(3)), value: Some(16), text: None }],
+            ),
+            ("dwt", Which::First, vec![Condition::Dwt(DwtCondition::Any)]),
+            (
+                "all dwt enter 15 and time 7",
+                Which::All,
+                vec![
+                    Condition::Dwt(DwtCondition::Exception(ExceptionStep::Entered, Some(15))),
+                    Condition::Time(7..u64::MAX),
+                ],
+            ),
+            (
+                "dwt sample 8..16",
+                Which::First,
+                vec![Condition::Dwt(DwtCondition::Sample(Some(8..16)))],
+            ),
+            (
+                "dwt data =5",
+                Which::First,
+                vec![Condition::Dwt(DwtCondition::Data { comparator: None, value: Some(5) })],
+            ),
         ] {
             let query = Query::parse(&[text]).expect(text);
             assert_eq!((query.which, query.conditions), (which, conditions), "{text}");
@@ -482,6 +550,10 @@ mod tests {
             ("line main.c:0", "needs FILE:N"),
             ("line :3", "needs FILE:N"),
             ("write ~", "needs a text"),
+            ("write 1 =2 ~x", "a value or a text"),
+            ("dwt entered", "is not an event of a DWT"),
+            ("dwt data x", "is not a number"),
+            ("dwt sleep 1", "`1` is not expected"),
         ] {
             let error = Query::parse(&[text]).expect_err(text).to_string();
             assert!(error.contains(part), "{text}: {error}");

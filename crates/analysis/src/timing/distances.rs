@@ -18,50 +18,95 @@ pub struct EventAt {
     pub first: bool,
 }
 
+/// Events that begin and end distances, in pairs: each that begins one with the next one of the
+/// same source that ends one. Of several that begin one before, it is the last.
+#[derive(Clone, Debug)]
+pub(super) struct Pairs<P> {
+    /// In descending order: the next one is the last.
+    events: Vec<EventAt>,
+    number: u64,
+    /// The begin that waits for an end, of each source.
+    open: Vec<Option<(P, Place)>>,
+    all: Vec<(P, P, Place)>,
+    unpaired: (u64, u64),
+}
+
+impl<P: Copy> Pairs<P> {
+    pub(super) fn new(mut events: Vec<EventAt>) -> Pairs<P> {
+        // An element that is both ends a distance, and then begins one.
+        events.sort_unstable_by_key(|event| std::cmp::Reverse((event.number, event.begins)));
+        Pairs { events, number: 0, open: Vec::new(), all: Vec::new(), unpaired: (0, 0) }
+    }
+
+    /// The next event that is the element with the present number.
+    pub(super) fn event(&mut self) -> Option<EventAt> {
+        self.events.pop_if(|event| event.number == self.number)
+    }
+
+    /// The next element follows.
+    pub(super) fn advance(&mut self) {
+        self.number += 1;
+    }
+
+    /// Adds an event, which happened at `point`.
+    pub(super) fn add(&mut self, begins: bool, point: P, place: Place) {
+        if place.source >= self.open.len() {
+            self.open.resize(place.source + 1, None);
+        }
+        let Some(open) = self.open.get_mut(place.source) else { return };
+        match (begins, open.take()) {
+            (true, before) => {
+                self.unpaired.0 += u64::from(before.is_some());
+                *open = Some((point, place));
+            }
+            (false, Some((from, place))) => self.all.push((from, point, place)),
+            (false, None) => self.unpaired.1 += 1,
+        }
+    }
+
+    /// Trace is lost: the end of the distance that is open may be in it.
+    pub(super) fn lost(&mut self, source: usize) -> Option<P> {
+        self.open.get_mut(source).and_then(Option::take).map(|(from, _)| from)
+    }
+
+    /// The pairs.
+    pub(super) fn all(&self) -> &[(P, P, Place)] {
+        &self.all
+    }
+
+    /// The numbers of begins without an end, and of ends without a begin.
+    pub(super) fn unpaired(&self) -> (u64, u64) {
+        (self.unpaired.0 + self.open.iter().flatten().count() as u64, self.unpaired.1)
+    }
+}
+
 /// The distances from each event that begins one to the next event of the same source that ends
 /// one. Of several that begin one before, it is the last.
 #[derive(Clone, Debug)]
 pub struct Distances {
     points: Points,
-    /// In descending order: the next one is the last.
-    events: Vec<EventAt>,
-    number: u64,
-    /// The begin that waits for an end, of each source.
-    open: Vec<Option<(PointId, Place)>>,
-    pairs: Vec<(PointId, PointId, Place)>,
+    pairs: Pairs<PointId>,
     lost: Vec<(PointId, PointId)>,
-    unpaired: (u64, u64),
 }
 
 impl Distances {
     /// Of these events of a trace that is received from the begin on.
-    pub fn new(clock: Clock, mut events: Vec<EventAt>) -> Distances {
-        // An element that is both ends a distance, and then begins one.
-        events.sort_unstable_by_key(|event| std::cmp::Reverse((event.number, event.begins)));
-        Distances {
-            points: Points::new(clock),
-            events,
-            number: 0,
-            open: Vec::new(),
-            pairs: Vec::new(),
-            lost: Vec::new(),
-            unpaired: (0, 0),
-        }
+    pub fn new(clock: Clock, events: Vec<EventAt>) -> Distances {
+        Distances { points: Points::new(clock), pairs: Pairs::new(events), lost: Vec::new() }
     }
 
     /// The statistics of all distances, and the numbers of begins without an end, and of ends
     /// without a begin.
     pub fn finish(&self) -> (Statistics, (u64, u64)) {
         let mut statistics = Statistics::default();
-        for &(from, to, place) in &self.pairs {
+        for &(from, to, place) in self.pairs.all() {
             statistics.add(self.points.between(from, to), place);
         }
         for &(from, to) in &self.lost {
             statistics.add_lost(self.points.between(from, to).least);
         }
         statistics.finish();
-        let open = self.open.iter().flatten().count() as u64;
-        (statistics, (self.unpaired.0 + open, self.unpaired.1))
+        (statistics, self.pairs.unpaired())
     }
 
     fn event(&mut self, source: usize, at: u64, event: EventAt, element: &Element) {
@@ -71,24 +116,12 @@ impl Distances {
         };
         let point = self.points.mark_in(source, instructions);
         let place = Place { source, at, instructions: self.points.instructions(source) };
-        if source >= self.open.len() {
-            self.open.resize(source + 1, None);
-        }
-        let Some(open) = self.open.get_mut(source) else { return };
-        match (event.begins, open.take()) {
-            (true, before) => {
-                self.unpaired.0 += u64::from(before.is_some());
-                *open = Some((point, place));
-            }
-            (false, Some((from, place))) => self.pairs.push((from, point, place)),
-            (false, None) => self.unpaired.1 += 1,
-        }
+        self.pairs.add(event.begins, point, place);
     }
 
     /// Trace is lost: the end may be in it.
     fn gap(&mut self, source: usize) {
-        let open = self.open.get_mut(source).and_then(Option::take);
-        if let Some((from, _)) = open {
+        if let Some(from) = self.pairs.lost(source) {
             let now = self.points.mark(source);
             self.lost.push((from, now));
         }
@@ -97,10 +130,10 @@ impl Distances {
 
 impl Listener for Distances {
     fn element(&mut self, source: usize, at: u64, element: Element) {
-        while let Some(event) = self.events.pop_if(|event| event.number == self.number) {
+        while let Some(event) = self.pairs.event() {
             self.event(source, at, event, &element);
         }
-        self.number += 1;
+        self.pairs.advance();
         match element {
             Element::Range(range) => {
                 let instructions = u64::from(range.instructions);

@@ -25,6 +25,7 @@
 //! | `values.rs` | bounds that are stored one by one |
 //! | `log.rs` | durations that are not in the statistics yet |
 //! | `distances.rs` | [`Distances`]: the time between two events |
+//! | `local_distances.rs` | [`LocalDistances`]: the same between packets of an ITM or STM |
 //! | `load.rs` | [`Load`]: the load of processors over time |
 //! | `loops.rs` | how often loops turn in a call |
 //! | `tasks.rs` | how long tasks run |
@@ -37,6 +38,7 @@ mod collector;
 mod distances;
 mod limit;
 mod load;
+mod local_distances;
 mod log;
 mod loops;
 mod points;
@@ -56,6 +58,7 @@ pub use collector::{MAX_EVENTS, Timing};
 pub use distances::{Distances, EventAt};
 pub use limit::{Limit, LimitError, Span, Verdict};
 pub use load::{Load, MAX_SLICES, Slice};
+pub use local_distances::LocalDistances;
 pub use loops::{Loop, Turns};
 pub use points::{PointId, Points};
 pub use rows::{Subject, Timed};

@@ -26,6 +26,13 @@ impl Timing {
         !self.of_events
     }
 
+    /// The trace has no instructions, as that of an ITM: places have no number of one.
+    #[must_use]
+    pub fn without_instructions(mut self, of_events: bool) -> Timing {
+        self.of_events = of_events;
+        self
+    }
+
     /// Measures the functions and exceptions of these threads only.
     #[must_use]
     pub fn of_threads(mut self, threads: BTreeSet<usize>) -> Timing {

@@ -139,8 +139,9 @@ pub struct FindArgs {
     pub input: InputArgs,
     /// What to find: [first|last|nth N|count|all] CONDITION {and CONDITION} [before|after QUERY];
     /// conditions are function NAME, line FILE:N, address A[..B], exception [N], context [ID],
-    /// access [A[..B]] [=VALUE], write [PORT] [~TEXT], gap, event [N], trigger, time T[..U],
-    /// offset A[..B], instruction N[..M], element N[..M], any.
+    /// access [A[..B]] [=VALUE], write [PORT] [=VALUE|~TEXT], dwt [enter|exit|return [N]],
+    /// dwt sample [A[..B]], dwt sleep, dwt data [COMPARATOR] [=VALUE], gap, event [N], trigger,
+    /// time T[..U], offset A[..B], instruction N[..M], element N[..M], any.
     #[arg(value_name = "QUERY")]
     #[allow(rustdoc::broken_intra_doc_links, reason = "brackets stand for optional words")]
     pub query: Vec<String>,

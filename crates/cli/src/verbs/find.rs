@@ -129,7 +129,8 @@ fn explain_nothing(input: &Input, query: &str) {
     if recordings::only(input) && instructions.into_iter().any(has) {
         let help = match has("exception") {
             true => {
-                "its DWT traces exceptions as events: `tracewright itm --exceptions` lists them"
+                "its DWT traces exceptions as events: `dwt enter N` finds them, and `tracewright \
+                 itm --exceptions` lists them"
             }
             false => "`tracewright itm` prints what it has",
         };

@@ -25,6 +25,7 @@ mod index;
 mod input_limits;
 mod interleaved;
 mod itm;
+mod itm_distances;
 mod itm_forms;
 mod itm_values;
 mod joined;

@@ -195,7 +195,6 @@ fn an_itm_alone_has_no_calls() {
     assert_eq!(rows[0]["gross"]["sum"]["least"], 3);
     for (words, why) in [
         ("--worst main", "no calls of functions"),
-        ("--between any any", "`itm --format csv` has its events"),
         ("--masked", "which of them mask interrupts is not known"),
     ] {
         let words = format!("timing --protocol ITM {words}");

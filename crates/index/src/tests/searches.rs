@@ -1,6 +1,6 @@
 //! Queries with and without an index, and by reading all elements.
 
-use tracewright_base::{Channel, Element, Gap, Software};
+use tracewright_base::{Channel, Dwt, Element, ExceptionStep, Gap, Software};
 use tracewright_decode::{Listener, Plan};
 use tracewright_testing::Random;
 
@@ -8,7 +8,7 @@ use super::{Case, captures, making, shared};
 use crate::find::{Answer, Finder};
 use crate::found::Found;
 use crate::index::Index;
-use crate::query::{Condition, Port, Query, Which};
+use crate::query::{Condition, DwtCondition, Port, Query, Which};
 
 /// All elements, with what a query can ask for.
 #[derive(Default)]
@@ -115,12 +115,44 @@ fn is(
             };
             (item.instruction..item.instruction + own.max(1)).any(|n| range.contains(&n))
         }
-        Condition::Write { port, text: None } => match element {
-            Element::SoftwareWrite(write) => port.is_none_or(|port| is_to(write.channel, port)),
+        Condition::Write { port, value, text: None } => match element {
+            Element::SoftwareWrite(write) => {
+                port.is_none_or(|port| is_to(write.channel, port))
+                    && value.is_none_or(|value| write.bits > 0 && value == write.value())
+            }
+            _ => false,
+        },
+        Condition::Dwt(condition) => match element {
+            Element::DwtEvent(event) => is_dwt(condition, event.meaning()),
             _ => false,
         },
         #[allow(unreachable_patterns, reason = "the enum may grow")]
         _ => panic!("{}: {condition:?}", case.name),
+    }
+}
+
+/// Whether an event of a DWT is one that a condition describes.
+fn is_dwt(condition: &DwtCondition, event: Dwt) -> bool {
+    match (condition, event) {
+        (DwtCondition::Any, _) | (DwtCondition::Sleep, Dwt::Sleep) => true,
+        (DwtCondition::Exception(want, of), Dwt::Exception { number, step }) => {
+            *want == step && of.is_none_or(|of| of == u64::from(number))
+        }
+        (DwtCondition::Sample(of), Dwt::PcSample(pc)) => {
+            of.as_ref().is_none_or(|of| of.contains(&u64::from(pc)))
+        }
+        (
+            DwtCondition::Data { comparator: of, value: None },
+            Dwt::DataPc { comparator, .. }
+            | Dwt::DataMatch { comparator }
+            | Dwt::DataAddress { comparator, .. }
+            | Dwt::DataValue { comparator, .. },
+        ) => of.is_none_or(|of| of == u64::from(comparator)),
+        (
+            DwtCondition::Data { comparator: of, value: Some(want) },
+            Dwt::DataValue { comparator, value, .. },
+        ) => of.is_none_or(|of| of == u64::from(comparator)) && *want == u64::from(value),
+        _ => false,
     }
 }
 
@@ -165,7 +197,31 @@ fn condition(item: &Item, number: u64, symbols: &[String], random: &mut Random) 
         },
         Element::Timestamp { value, .. } => format!("time {value}"),
         Element::GlobalTimestamp { value, .. } => format!("time {}..{}", value, value + 100),
-        Element::SoftwareWrite(_) => "write".into(),
+        Element::SoftwareWrite(write) => match random.below(2) {
+            0 => format!("write ={:#x}", write.value()),
+            _ => "write".into(),
+        },
+        Element::DwtEvent(event) => match event.meaning() {
+            _ if random.below(4) == 0 => "dwt".into(),
+            Dwt::Exception { number, step } => {
+                let step = match step {
+                    ExceptionStep::Entered => "enter",
+                    ExceptionStep::Exited => "exit",
+                    ExceptionStep::Returned => "return",
+                };
+                match random.below(2) {
+                    0 => format!("dwt {step} {number}"),
+                    _ => format!("dwt {step}"),
+                }
+            }
+            Dwt::PcSample(pc) => format!("dwt sample {:#x}..{:#x}", pc & !63, pc | 63),
+            Dwt::Sleep => "dwt sleep".into(),
+            Dwt::DataValue { comparator, value, .. } => {
+                format!("dwt data {comparator} ={value:#x}")
+            }
+            Dwt::DataPc { comparator, .. } => format!("dwt data {comparator}"),
+            _ => "dwt data".into(),
+        },
         Element::DataAccess(access) => match (access.address(), access.value()) {
             (Some(address), _) if random.below(2) == 0 => {
                 format!("access {address:#x}..{:#x}", address + 1 + random.below(64))
@@ -376,6 +432,13 @@ fn each_kind_of_query_has_the_answer_of_the_whole_trace() {
                 "trigger".into(),
                 "write".into(),
                 format!("write {port}"),
+                "write =0x35".into(),
+                format!("write {port} =0x0a"),
+                "dwt".into(),
+                "dwt enter".into(),
+                "dwt exit 15".into(),
+                "dwt sample".into(),
+                "dwt data".into(),
                 "access".into(),
                 format!("access {address:#x}"),
                 format!("access {:#x}..{:#x} ={value}", address / 2, address + 9),

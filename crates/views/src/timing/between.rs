@@ -35,7 +35,12 @@ impl Between<'_> {
         cells.extend([scale.maybe(own.mean()), deviation(scale, own), scale.maybe(own.max())]);
         cells.push(own.longest().map_or("-".to_owned(), |place| {
             let source = self.view.sources.get(place.source).map_or("", String::as_str);
-            format!("at instruction {} of {} ({:#x})", place.instructions, line(source), place.at)
+            match self.view.instruction(place) {
+                Some(number) => {
+                    format!("at instruction {number} of {} ({:#x})", line(source), place.at)
+                }
+                None => format!("at offset {:#x} of {}", place.at, line(source)),
+            }
         }));
         let heads = heads.into_iter().map(str::to_owned).collect();
         aligned(&mut out, &[heads, cells]);

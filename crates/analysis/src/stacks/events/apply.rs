@@ -5,8 +5,8 @@
 //! exception packets, a task counts as running from where it is named.
 
 use super::Event;
-use super::window::Step;
 use crate::code::FunctionId;
+use crate::local_time::Step;
 use crate::stacks::{Begin, Ending, Entry, Stacks, Time, Visitor};
 
 /// The frame of Thread mode.
@@ -31,9 +31,15 @@ pub(super) struct State {
 }
 
 impl<V: Visitor> Stacks<V> {
-    pub(super) fn apply(&mut self, source: usize, state: &mut State, traced: bool, step: &Step) {
+    pub(super) fn apply(
+        &mut self,
+        source: usize,
+        state: &mut State,
+        traced: bool,
+        step: &Step<Event>,
+    ) {
         let at = match *step {
-            Step::Point(at, _) | Step::Event(at, _) | Step::Unknown(at) => at,
+            Step::Point(at, _) | Step::Event(at, _) | Step::Lost(at) | Step::Unknown(at) => at,
         };
         if let Some(own) = self.sources.get_mut(source) {
             own.instructions = at;
@@ -50,6 +56,7 @@ impl<V: Visitor> Stacks<V> {
             Step::Point(_, time) => self.visitor.time(&position, Time::Timestamp(time)),
             Step::Unknown(_) => self.visitor.time(&position, Time::TimestampsLost),
             Step::Event(_, event) => self.happens(source, at, state, traced, event),
+            Step::Lost(_) => self.packets_lost(source, at, state),
         }
     }
 
@@ -85,8 +92,6 @@ impl<V: Visitor> Stacks<V> {
             Event::Named { value, by_software } => {
                 self.named(source, at, state, traced, (value, by_software));
             }
-            Event::Lost => self.packets_lost(source, at, state),
-            Event::Stamp(_) | Event::Other => {}
         }
     }
 

@@ -9,22 +9,18 @@
 //! | file | contents |
 //! |---|---|
 //! | `packets.rs` | from packets to [`Event`]s |
-//! | `window.rs` | when events happened: between which local timestamps |
 //! | `apply.rs` | from events to frames |
 
 mod apply;
-#[cfg(test)]
-mod model;
 mod packets;
 #[cfg(test)]
 mod tests;
-mod window;
 
 use std::sync::Arc;
 
 use packets::Packets;
-use window::Window;
 
+use crate::local_time::{Packet, Window};
 use crate::running::EventTasks;
 use crate::stacks::{Stacks, Visitor};
 use crate::transfer::Transfer;
@@ -40,32 +36,13 @@ enum Event {
     Returned(u16),
     /// The running task is named, by a store or by software; its value may be unknown.
     Named { value: Option<u64>, by_software: bool },
-    /// A local timestamp.
-    Stamp(Stamp),
-    /// Packets were lost.
-    Lost,
-    /// Another packet, to which the next timestamp belongs.
-    Other,
-}
-
-/// A local timestamp.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Stamp {
-    /// The offset of its packet.
-    at: u64,
-    /// The first and the last cycle of its tick.
-    low: u64,
-    high: u64,
-    /// The packet before it, and the timestamp, were delayed.
-    late_packet: bool,
-    late_stamp: bool,
 }
 
 /// A source of events.
 #[derive(Debug, Default)]
 pub(super) struct EventSource {
     packets: Packets,
-    window: Window,
+    window: Window<Event>,
     applied: apply::State,
 }
 
@@ -87,16 +64,16 @@ impl<V: Visitor> Stacks<V> {
         if let Some(own) = all.sources.get_mut(source) {
             let mut found = Vec::new();
             own.packets.take(transfer, &all.own, &mut found);
-            for (at, event) in found {
-                self.event_in_order(source, own, at, event);
+            for (at, packet) in found {
+                self.in_order(source, own, at, packet);
             }
         }
         self.events = Some(all);
     }
 
-    fn event_in_order(&mut self, source: usize, own: &mut EventSource, at: u64, event: Event) {
+    fn in_order(&mut self, source: usize, own: &mut EventSource, at: u64, packet: Packet<Event>) {
         let EventSource { window, applied, packets } = own;
-        window.take(at, event, &mut |step| self.apply(source, applied, packets.traced(), &step));
+        window.take(at, packet, &mut |step| self.apply(source, applied, packets.traced(), &step));
     }
 
     /// The trace ends: what waits is passed on.
@@ -105,8 +82,8 @@ impl<V: Visitor> Stacks<V> {
         for (source, own) in all.sources.iter_mut().enumerate() {
             let mut found = Vec::new();
             own.packets.finish(&mut found);
-            for (at, event) in found {
-                self.event_in_order(source, own, at, event);
+            for (at, packet) in found {
+                self.in_order(source, own, at, packet);
             }
             let EventSource { window, applied, packets } = own;
             window.finish(&mut |step| self.apply(source, applied, packets.traced(), &step));

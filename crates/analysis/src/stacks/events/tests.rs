@@ -6,15 +6,32 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tracewright_base::{Channel, Dwt, DwtEvent, Element, Gap, Software};
+use tracewright_decode::{Fork, Listener};
+use tracewright_symbols::Functions;
 use tracewright_testing::{Random, times};
 
-use super::model::{Program, Trace, Unit, What, dwt};
-use crate::code::FunctionId;
+use crate::code::{Code, FunctionId};
 use crate::itm::Origin;
+use crate::local_time::model::{Program, Trace, Unit, What, dwt};
 use crate::running::{EventTasks, RunningEvents, Watched};
-use crate::stacks::{Begin, Ending, Entry, Position, Time, Visitor};
+use crate::stacks::{Begin, Ending, Entry, Position, Stacks, Time, Visitor};
 use crate::tasks::Tasks;
 use crate::timing::{Clock, Measure, Subject, Timing};
+use crate::transfers::Transfers;
+
+/// The frames of a trace.
+fn stacks<V: Visitor>(trace: &Trace, tasks: &Tasks, visitor: V) -> Stacks<V> {
+    let functions = Functions::new(Vec::new());
+    let mut transfers = Transfers::new(Code::of(functions, 1), Vec::new()).watching(tasks);
+    for (at, element) in (0..).zip(&trace.elements) {
+        transfers.element(0, at, *element);
+    }
+    let part = transfers.take();
+    let mut stacks = Stacks::new(1, visitor).with_events(tasks.events());
+    stacks.transfers(part.transfers());
+    stacks.finish();
+    stacks
+}
 
 /// When each frame begins and ends: the element, and the points before and after it.
 #[derive(Default)]
@@ -114,7 +131,7 @@ fn true_times_lie_between_the_points_around_them() {
     for seed in 0..times(400) {
         let unit = units(seed);
         let (_, trace) = random_trace(seed, unit);
-        let recorder = trace.stacks(&tasks(unit.by_address), Recorder::default()).visitor;
+        let recorder = stacks(&trace, &tasks(unit.by_address), Recorder::default()).visitor;
         assert_eq!(recorder.lost > 0, trace.elements.iter().any(Element::is_after_overflow));
         for (at, function, from, to) in &recorder.all {
             // The time before that of the trace, or that of the trace's end.
@@ -179,7 +196,7 @@ fn true_durations_of_tasks_lie_in_the_intervals() {
         let (program, trace) = random_trace(seed, unit);
         let tasks = tasks(unit.by_address);
         let timing = Timing::new(Clock::Timestamps).with_tasks(tasks.clone());
-        let mut timing = trace.stacks(&tasks, timing).visitor;
+        let mut timing = stacks(&trace, &tasks, timing).visitor;
         timing.finish();
         let runs = true_runs(&program);
         let threads: Vec<_> = timing.threads().collect();
@@ -243,7 +260,7 @@ impl Visitor for Order {
 
 fn order(elements: &[Element]) -> Vec<Option<u64>> {
     let trace = Trace { elements: elements.to_vec(), ..Trace::default() };
-    trace.stacks(&tasks(false), Order::default()).visitor.order
+    stacks(&trace, &tasks(false), Order::default()).visitor.order
 }
 
 /// Rows: packets, and the tasks in order.
@@ -311,7 +328,7 @@ fn switches_by_software() {
     let tasks = Tasks::with_events(own);
     let order = |elements: Vec<Element>| {
         let trace = Trace { elements, ..Trace::default() };
-        trace.stacks(&tasks, Order::default()).visitor.order
+        stacks(&trace, &tasks, Order::default()).visitor.order
     };
     let found = order(vec![
         write(3, 16, 1),
@@ -346,7 +363,7 @@ fn writes_of_an_stm_have_their_times() {
         .map(|(task, time)| Element::SoftwareWrite(Software::new(channel, 64, task).at_time(time)));
     let trace = Trace { elements: elements.to_vec(), ..Trace::default() };
     let timing = Timing::new(Clock::Timestamps).with_tasks(tasks.clone());
-    let mut timing = trace.stacks(&tasks, timing).visitor;
+    let mut timing = stacks(&trace, &tasks, timing).visitor;
     timing.finish();
     let gross = |row: &crate::timing::Timed| row.of(Measure::Gross).sum();
     let rows: Vec<_> = timing.rows().iter().filter(|row| gross(row).least > 0).collect();

@@ -1,8 +1,11 @@
 //! `tracewright timing --between`
 
 use tracewright::analysis::Code;
-use tracewright::analysis::timing::{Clock, Distances, EventAt, Timing};
+use tracewright::analysis::timing::{
+    Clock, Distances, EventAt, LocalDistances, Statistics, Timing,
+};
 use tracewright::base::Element;
+use tracewright::capture::plain;
 use tracewright::index::query::{Condition, Query, Which};
 use tracewright::index::{Answer, Finder, Found};
 use tracewright::views::Source;
@@ -16,6 +19,7 @@ use crate::fail::Fail;
 use crate::input::{Input, Job};
 use crate::message;
 use crate::output::Output;
+use crate::recordings;
 
 /// The most events of each query in one buffer.
 const MAX_EVENTS: usize = 1 << 22;
@@ -48,9 +52,14 @@ fn is_first(query: &Query, found: &Found, sources: &[Source]) -> bool {
     })
 }
 
+/// Whether an event is a packet of an ITM or STM beside a trace unit.
+fn has_no_time(job: &Job<'_>, found: &Found) -> bool {
+    !recordings::only_of(job) && job.sources.get(found.source).is_some_and(recordings::is_itm)
+}
+
 /// The events of both queries.
 fn events(input: &Input, job: &Job<'_>, queries: &[Query; 2]) -> Result<Vec<EventAt>, Fail> {
-    let mut events = Vec::new();
+    let (mut events, mut untimed) = (Vec::new(), None);
     let finder = Finder::new(input.trace.subject(), job.plan, None);
     let Some(mut finder) = finder else { return Ok(events) };
     finder.limit = MAX_EVENTS;
@@ -61,13 +70,59 @@ fn events(input: &Input, job: &Job<'_>, queries: &[Query; 2]) -> Result<Vec<Even
         if found.len() >= MAX_EVENTS {
             message::line(&format!("note: the first {MAX_EVENTS} events of a query are measured"));
         }
+        untimed = untimed.or_else(|| found.iter().find(|found| has_no_time(job, found)).copied());
         events.extend(found.iter().map(|found| EventAt {
             number: found.number,
             begins: n == 0,
             first: is_first(query, found, job.sources),
         }));
     }
+    if let Some(source) = untimed.and_then(|found| job.sources.get(found.source)) {
+        message::line(&format!(
+            "note: packets of {} have no time by the clock of the instructions: select it alone \
+             with --id",
+            plain::line(&source.name)
+        ));
+    }
     Ok(events)
+}
+
+/// Why a query finds nothing in the trace of an ITM or STM alone, if that is certain.
+fn refuse_instructions(text: &str, query: &Query) -> Result<(), Fail> {
+    let why = |condition: &Condition| match condition {
+        Condition::Exception(_) => Some("its exceptions are `dwt enter N`, `dwt exit N`"),
+        Condition::Access { .. } => Some("its data accesses are `dwt data COMPARATOR`"),
+        Condition::Function(_)
+        | Condition::Line { .. }
+        | Condition::Address(_)
+        | Condition::Instruction(_)
+        | Condition::Context(_) => Some("it has `write PORT` and `dwt`"),
+        _ => None,
+    };
+    match query.conditions.iter().find_map(why) {
+        None => Ok(()),
+        Some(why) => {
+            let why =
+                format!("the trace is that of an ITM or STM, which has no instructions: {why}");
+            Err(Fail::option("--between", &plain::line(text), &why))
+        }
+    }
+}
+
+/// The distances between the events of a buffer, and the events without one.
+fn measured(
+    job: &Job<'_>,
+    clock: Clock,
+    events: Vec<EventAt>,
+) -> Result<(Statistics, (u64, u64)), Fail> {
+    if recordings::only_of(job) {
+        let mut distances = LocalDistances::new(events);
+        each(job, &mut distances)?;
+        return Ok(distances.finish());
+    }
+    let mut distances = Distances::new(clock, events);
+    each(job, &mut distances)?;
+    Ok(distances.finish())
 }
 
 /// Runs the verb.
@@ -80,6 +135,11 @@ pub fn run(
     refuse(args, input, "--between", "")?;
     let [from, to] = args.between.as_slice() else { return Ok(false) };
     let queries = [parse(from)?, parse(to)?];
+    let only_events = recordings::only(input);
+    if only_events {
+        refuse_instructions(from, &queries[0])?;
+        refuse_instructions(to, &queries[1])?;
+    }
     if args.format == TimingFormat::Json {
         output.json(&json::head("timing"))?;
     }
@@ -87,12 +147,11 @@ pub fn run(
     for &buffer in &input.buffers {
         let job = input.job(buffer);
         let events = events(input, &job, &queries)?;
-        let mut distances = Distances::new(clock, events);
-        each(&job, &mut distances)?;
-        let (statistics, unpaired) = distances.finish();
+        let (statistics, unpaired) = measured(&job, clock, events)?;
         let sources: Vec<String> = job.sources.iter().map(|source| source.name.clone()).collect();
         let shown = Shown { frequency: args.frequency, ..Shown::default() };
-        let (timing, code) = (&Timing::new(clock), &Code::default());
+        let timing = &Timing::new(clock).without_instructions(only_events);
+        let code = &Code::default();
         let view = Between {
             view: TimingView { timing, code, sources: &sources, threads: &[], shown },
             queries: [from, to],

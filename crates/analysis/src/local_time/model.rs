@@ -2,23 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use tracewright_base::{DwtEvent, Element, Gap, LocalTimestamp, TimeDelay};
-use tracewright_decode::{Fork, Listener};
-use tracewright_symbols::Functions;
+use tracewright_base::{Channel, DwtEvent, Element, Gap, LocalTimestamp, Software, TimeDelay};
 use tracewright_testing::Random;
-
-use crate::code::Code;
-use crate::stacks::{Stacks, Visitor};
-use crate::tasks::Tasks;
-use crate::transfers::Transfers;
 
 /// What the processor does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum What {
+pub(crate) enum What {
     Entered(u16),
     Exited(u16),
     Returned(u16),
     Store(u32),
+    /// Software writes to port 3.
+    Write(u8),
     /// Packets of other events.
     Sample,
 }
@@ -26,7 +21,7 @@ pub(super) enum What {
 const PENDSV: u16 = 14;
 
 /// A program: what it does at which cycle.
-pub(super) struct Program<'a> {
+pub(crate) struct Program<'a> {
     random: &'a mut Random,
     now: u64,
     all: Vec<(u64, What)>,
@@ -51,7 +46,7 @@ impl Program<'_> {
         self.add(What::Exited(number));
     }
 
-    pub(super) fn run(random: &mut Random, turns: u64) -> Vec<(u64, What)> {
+    pub(crate) fn run(random: &mut Random, turns: u64) -> Vec<(u64, What)> {
         let mut own = Program { random, now: 1000, all: Vec::new() };
         for _ in 0..turns {
             own.now += own.random.below(3000);
@@ -73,24 +68,24 @@ impl Program<'_> {
 
 /// What a unit sends for a program, and what is true of it.
 #[derive(Default)]
-pub(super) struct Trace {
-    pub(super) elements: Vec<Element>,
+pub(crate) struct Trace {
+    pub(crate) elements: Vec<Element>,
     /// By the number of the element: the time in the clock of the trace, and the bounds that the
     /// timestamps allow.
-    pub(super) times: BTreeMap<u64, u64>,
-    pub(super) bounds: BTreeMap<u64, (Option<u64>, Option<u64>)>,
+    pub(crate) times: BTreeMap<u64, u64>,
+    pub(crate) bounds: BTreeMap<u64, (Option<u64>, Option<u64>)>,
 }
 
 /// How a unit sends.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Unit {
-    pub(super) tick: u64,
-    pub(super) delays: bool,
-    pub(super) losses: bool,
-    pub(super) by_address: bool,
+pub(crate) struct Unit {
+    pub(crate) tick: u64,
+    pub(crate) delays: bool,
+    pub(crate) losses: bool,
+    pub(crate) by_address: bool,
 }
 
-pub(super) const fn dwt(discriminator: u8, size: u8, value: u32, after_overflow: bool) -> Element {
+pub(crate) const fn dwt(discriminator: u8, size: u8, value: u32, after_overflow: bool) -> Element {
     Element::DwtEvent(DwtEvent { discriminator, size, value, after_overflow })
 }
 
@@ -107,12 +102,18 @@ impl Trace {
                 }
                 self.elements.push(dwt(19, 4, value, lost && !by_address));
             }
+            What::Write(value) => {
+                let channel = Channel::Port { page: Some(0), port: 3 };
+                let write = Software::new(channel, 8, value.into());
+                let write = if lost { write.with(Software::AFTER_OVERFLOW) } else { write };
+                self.elements.push(Element::SoftwareWrite(write));
+            }
             What::Sample => self.elements.push(dwt(2, 4, 0x100, lost)),
         }
     }
 
     /// The trace of `program` that `unit` sends.
-    pub(super) fn of(program: &[(u64, What)], unit: Unit, random: &mut Random) -> Trace {
+    pub(crate) fn of(program: &[(u64, What)], unit: Unit, random: &mut Random) -> Trace {
         let mut trace = Trace::default();
         trace.elements.push(Element::Gap(Gap::Start));
         // The clock of the trace is that of the program less `since`, plus `base`.
@@ -214,22 +215,5 @@ impl Trace {
         let stamp = LocalTimestamp { delta, total, delay, after_overflow: false };
         self.elements.push(Element::LocalTimestamp(stamp));
         base + total
-    }
-
-    fn transfers(&self, tasks: &Tasks) -> Transfers {
-        let functions = Functions::new(Vec::new());
-        let mut transfers = Transfers::new(Code::of(functions, 1), Vec::new()).watching(tasks);
-        for (at, element) in (0..).zip(&self.elements) {
-            transfers.element(0, at, *element);
-        }
-        transfers
-    }
-
-    pub(super) fn stacks<V: Visitor>(&self, tasks: &Tasks, visitor: V) -> Stacks<V> {
-        let part = self.transfers(tasks).take();
-        let mut stacks = Stacks::new(1, visitor).with_events(tasks.events());
-        stacks.transfers(part.transfers());
-        stacks.finish();
-        stacks
     }
 }

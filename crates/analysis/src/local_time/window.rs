@@ -10,26 +10,41 @@
 //! on after, and before all others: one for which that is not known is left out, so that intervals
 //! become wider, and never wrong.
 
-use super::{Event, Stamp};
+use super::Stamp;
 
 /// The most events that wait for a timestamp. Beyond, their time is not known.
 const MAX_EVENTS: usize = 1 << 16;
 
+/// What a packet is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Packet<E> {
+    /// An event of which the time is wanted.
+    Event(E),
+    /// A local timestamp.
+    Stamp(Stamp),
+    /// Packets were lost.
+    Lost,
+    /// Another packet, to which the next timestamp belongs.
+    Other,
+}
+
 /// An event, or a point of time, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(crate) enum Step<E> {
     /// The time at an offset.
     Point(u64, u64),
     /// An event at an offset.
-    Event(u64, Event),
+    Event(u64, E),
+    /// Packets were lost at an offset.
+    Lost(u64),
     /// From an offset on, the time since the last point is not known.
     Unknown(u64),
 }
 
 /// What waits for the next timestamp.
-#[derive(Debug, Default)]
-pub(super) struct Window {
-    events: Vec<(u64, Event)>,
+#[derive(Clone, Debug)]
+pub(crate) struct Window<E> {
+    events: Vec<(u64, E)>,
     /// The last packet was one of `events`.
     last: bool,
     /// The first timestamp since the last event was passed on, which is exactly that of the event
@@ -39,24 +54,31 @@ pub(super) struct Window {
     latest: Option<Stamp>,
 }
 
-impl Window {
-    /// The next event.
-    pub(super) fn take(&mut self, at: u64, event: Event, out: &mut dyn FnMut(Step)) {
-        match event {
-            Event::Stamp(stamp) => self.stamp(stamp, out),
-            Event::Other => self.last = false,
-            Event::Lost => {
+impl<E> Default for Window<E> {
+    fn default() -> Window<E> {
+        let (events, last, first, exact, latest) = (Vec::new(), false, None, false, None);
+        Window { events, last, first, exact, latest }
+    }
+}
+
+impl<E> Window<E> {
+    /// The next packet.
+    pub(crate) fn take(&mut self, at: u64, packet: Packet<E>, out: &mut dyn FnMut(Step<E>)) {
+        match packet {
+            Packet::Stamp(stamp) => self.stamp(stamp, out),
+            Packet::Other => self.last = false,
+            Packet::Lost => {
                 // What was lost may be older than the timestamps since the last event.
                 let is_late = self.events.is_empty() && !self.is_exact();
                 let late = if is_late { self.first.take() } else { None };
                 self.finish(out);
-                out(Step::Event(at, event));
+                out(Step::Lost(at));
                 if let Some(stamp) = late {
                     out(Step::Point(stamp.at, stamp.high));
                 }
                 out(Step::Unknown(at));
             }
-            event => {
+            Packet::Event(event) => {
                 if self.events.len() >= MAX_EVENTS {
                     self.finish(out);
                 }
@@ -67,7 +89,7 @@ impl Window {
     }
 
     /// What waits has no later timestamp, which would state whether it was delayed.
-    pub(super) fn finish(&mut self, out: &mut dyn FnMut(Step)) {
+    pub(crate) fn finish(&mut self, out: &mut dyn FnMut(Step<E>)) {
         match self.first {
             Some(first) if self.events.is_empty() => out(Step::Point(first.at, first.high)),
             _ => self.pass_exact(out),
@@ -77,7 +99,7 @@ impl Window {
     }
 
     /// Passes on the time of the last event, where it is known exactly.
-    fn pass_exact(&self, out: &mut dyn FnMut(Step)) {
+    fn pass_exact(&self, out: &mut dyn FnMut(Step<E>)) {
         if let Some(first) = self.first.filter(|_| self.is_exact()) {
             out(Step::Point(first.at, first.high));
         }
@@ -88,7 +110,7 @@ impl Window {
         self.exact && self.first.is_some_and(|first| first.low == first.high)
     }
 
-    fn stamp(&mut self, stamp: Stamp, out: &mut dyn FnMut(Step)) {
+    fn stamp(&mut self, stamp: Stamp, out: &mut dyn FnMut(Step<E>)) {
         if self.events.is_empty() {
             if self.first.is_none() {
                 (self.first, self.exact) = (Some(stamp), false);
@@ -120,11 +142,11 @@ impl Window {
 
 /// Passes on the time up to which the last events happened, and from which on others did.
 /// `same_tick`: these may be of the tick of the last timestamp.
-fn pass_points(
+fn pass_points<E>(
     first: Option<Stamp>,
     latest: Option<Stamp>,
     same_tick: bool,
-    out: &mut dyn FnMut(Step),
+    out: &mut dyn FnMut(Step<E>),
 ) {
     let (Some(first), Some(latest)) = (first, latest) else { return };
     let one = first.low == latest.low;
