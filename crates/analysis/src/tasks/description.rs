@@ -141,7 +141,7 @@ fn current(value: &Value) -> Result<Current, String> {
         },
     };
     let cores = unsigned(table, "cores", MAX_CORES)?.unwrap_or(1).max(1);
-    Ok(Current { place, size, cores, is_number })
+    Ok(Current { size, cores, is_number, ..Current::of(place) })
 }
 
 fn name_at(value: &Value) -> Result<NameAt, String> {

@@ -173,7 +173,8 @@ impl Tasks {
         let named = |pattern: &String| {
             thread.name.as_ref().is_some_and(|name| is_like(pattern, &name.text))
         };
-        thread.id.is_some_and(|id| id == 0 || self.events.is_idle(id))
+        let is_none = |id: u64| id == 0 && !self.given.contains_key(&0);
+        thread.id.is_some_and(|id| is_none(id) || self.events.is_idle(id))
             || patterns.into_iter().any(named)
     }
 
@@ -324,12 +325,26 @@ impl Program<'_> {
     }
 
     fn watched(&self, current: &Current, pointer: u64, tasks: &Tasks) -> Vec<Watched> {
-        let (address, own, room) = match &current.place {
+        let places = std::iter::once(&current.place).chain(&current.others);
+        places.flat_map(|place| self.watched_at(place, current, pointer, tasks)).collect()
+    }
+
+    fn watched_at(
+        &self,
+        place: &Place,
+        current: &Current,
+        pointer: u64,
+        tasks: &Tasks,
+    ) -> Vec<Watched> {
+        let (address, own, room) = match place {
             Place::Symbol(name, offset) => {
                 let Some(object) = self.objects.named(name) else { return Vec::new() };
                 let Some(offset) = self.offset(offset, tasks) else { return Vec::new() };
                 let room = object.size.saturating_sub(offset);
-                (object.address.wrapping_add(offset), None, room)
+                // A variable that has a number is no larger than it.
+                let is_whole = current.is_number && offset == 0 && current.cores == 1;
+                let own = Some(object.size).filter(|size| is_whole && *size > 0);
+                (object.address.wrapping_add(offset), own, room)
             }
             Place::Variable(path) => {
                 let Some((address, size)) = self.variable(path) else { return Vec::new() };

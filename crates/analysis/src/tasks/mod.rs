@@ -18,6 +18,8 @@ mod list;
 mod names;
 mod only;
 mod orti;
+#[cfg(test)]
+mod orti_tests;
 mod runs;
 mod system;
 #[cfg(test)]

@@ -7,15 +7,17 @@
 //! ```text
 //! VERSION { KOIL = "2.2"; OSSEMANTICS = "ORTI", "2.2"; };
 //! IMPLEMENTATION Own {
-//!   OS { ENUM [ "NO_TASK" = "0", "Control" : Control = "&(OsTask[1])" ] RUNNINGTASK, "Running"; };
+//!   OS { ENUM [ "NO_TASK" = 0, "Control" : Control = "&(OsTask[1])" ] RUNNINGTASK, "Running"; };
 //!   TASK { CTYPE PRIORITY, "Priority"; };
 //! };
 //! OS os { RUNNINGTASK = "OsCurrent"; };
 //! TASK Control { PRIORITY = "5"; };
 //! ```
 //!
-//! Of these, the expression of RUNNINGTASK and the values of its enumeration are used: a variable
-//! and the task that each of its values stands for.
+//! Of these, the expressions of RUNNINGTASK and the values of its enumeration are used: a variable
+//! of each core, and the task that each of its values stands for.
+
+use std::borrow::Cow;
 
 use tracewright_base::Invalid;
 
@@ -91,7 +93,7 @@ pub(super) fn read(text: &str) -> Result<TaskFile, Invalid> {
         return Err("it has too many words".into());
     }
     let mut parser = Parser { all: &all, at: 0 };
-    let (mut running, mut values): (Option<String>, Vec<(String, String)>) = (None, Vec::new());
+    let (mut running, mut values): (Vec<String>, Vec<Value<'_>>) = (Vec::new(), Vec::new());
     let mut names: Vec<String> = Vec::new();
     while let Some((line, token)) = parser.next() {
         match token {
@@ -104,8 +106,8 @@ pub(super) fn read(text: &str) -> Result<TaskFile, Invalid> {
                 let name = parser.word(*line)?.to_owned();
                 let found = parser.attributes(*line)?;
                 if *kind == "OS" {
-                    let own = found.into_iter().find(|(key, _)| key == "RUNNINGTASK");
-                    running = running.or(own.map(|(_, value)| value));
+                    let own = found.into_iter().filter(|(key, _)| key == "RUNNINGTASK");
+                    running.extend(own.map(|(_, value)| value));
                 } else if *kind == "TASK" {
                     names.push(name);
                 }
@@ -114,32 +116,63 @@ pub(super) fn read(text: &str) -> Result<TaskFile, Invalid> {
             _ => return Err(format!("line {line}: expected the kind of an object").into()),
         }
     }
-    let running = running.ok_or("no OS has RUNNINGTASK")?;
-    let place = place(&running);
-    let place = place.ok_or_else(|| format!("RUNNINGTASK `{running}` is not one variable"))?;
-    let mut file = TaskFile::default();
-    for (value, name) in values {
-        match number(value.trim()) {
-            Some(value) => _ = file.names.insert(value, name),
-            None => file.expressions.push((value, name)),
-        }
-    }
+    let place = |running: &String| {
+        let why = || format!("RUNNINGTASK `{running}` is not one variable");
+        place(running).ok_or_else(why)
+    };
+    let places = running.iter().map(place).collect::<Result<Vec<Place>, String>>()?;
+    let mut places = places.into_iter();
+    let first = places.next().ok_or("no OS has RUNNINGTASK")?;
+    let mut file = file_of(values);
     if file.names.is_empty() && file.expressions.is_empty() {
         // The values are the addresses of variables with the names of the tasks.
         file.expressions = names.into_iter().map(|name| (name.clone(), name)).collect();
     }
-    let detect = match &place {
+    let detect = match &first {
         Place::Symbol(name, _) => name.clone(),
         Place::Variable(path) => path.split(['.', '[']).next().unwrap_or(path).to_owned(),
     };
+    let is_number = file.expressions.is_empty();
     file.systems.push(System {
         key: "orti".to_owned(),
         title: "ORTI".to_owned(),
         detect: vec![detect],
-        current: Some(Current { place, size: None, cores: 1, is_number: false }),
+        current: Some(Current { others: places.collect(), is_number, ..Current::of(first) }),
+        idle_tasks: NO_TASK.map(str::to_owned).to_vec(),
         ..System::default()
     });
     Ok(file)
+}
+
+/// What implementations call the value where no task runs.
+const NO_TASK: [&str; 2] = ["NO_TASK", "INVALID_TASK"];
+
+/// The names of the values of RUNNINGTASK.
+fn file_of(values: Vec<Value<'_>>) -> TaskFile {
+    let mut file = TaskFile::default();
+    let mut negative = Vec::new();
+    for Value { name, value } in values {
+        let value = value.trim();
+        match (number(value), value.strip_prefix('-').and_then(|text| number(text.trim()))) {
+            (Some(value), _) => _ = file.names.insert(value, name),
+            (None, Some(value)) => negative.push((value.wrapping_neg(), name)),
+            (None, None) => file.expressions.push((value.to_owned(), name)),
+        }
+    }
+    // The variable may have any width.
+    for (value, name) in negative {
+        for width in [8, 16, 32, 64] {
+            let value = value & (u64::MAX >> (64 - width));
+            file.names.entry(value).or_insert_with(|| name.clone());
+        }
+    }
+    file
+}
+
+/// A value of an enumeration, and what it stands for.
+struct Value<'a> {
+    name: String,
+    value: Cow<'a, str>,
 }
 
 /// The variable of an expression. Its value is the identifier of the task.
@@ -209,6 +242,16 @@ impl<'a, 'b> Parser<'a, 'b> {
         Ok(())
     }
 
+    /// Texts that follow one another are one.
+    fn texts(&mut self, first: &'a str) -> Cow<'a, str> {
+        let mut all = Cow::Borrowed(first);
+        while let Some((_, Token::Text(more))) = self.all.get(self.at) {
+            self.at += 1;
+            all.to_mut().push_str(more);
+        }
+        all
+    }
+
     /// The attributes of an object that have a value.
     fn attributes(&mut self, line: usize) -> Result<Vec<(String, String)>, Invalid> {
         self.mark(line, '{')?;
@@ -219,8 +262,9 @@ impl<'a, 'b> Parser<'a, 'b> {
                 (_, Token::Mark(';')) => key = None,
                 (_, Token::Word(word)) if key.is_none() => key = Some(*word),
                 (_, Token::Text(text)) => {
+                    let text = self.texts(text);
                     if let Some(key) = key {
-                        found.push((key.to_owned(), (*text).to_owned()));
+                        found.push((key.to_owned(), text.into_owned()));
                     }
                 }
                 (line, Token::Mark('{')) => {
@@ -232,7 +276,7 @@ impl<'a, 'b> Parser<'a, 'b> {
     }
 
     /// The values of the enumeration of RUNNINGTASK: each with its text.
-    fn implementation(&mut self, line: usize) -> Result<Vec<(String, String)>, Invalid> {
+    fn implementation(&mut self, line: usize) -> Result<Vec<Value<'a>>, Invalid> {
         self.mark(line, '{')?;
         let (mut depth, mut last) = (1, Vec::new());
         let mut found = Vec::new();
@@ -249,20 +293,43 @@ impl<'a, 'b> Parser<'a, 'b> {
         Ok(found)
     }
 
-    /// `"text" : NAME = "value", ... ]`, in which the name may be missing.
-    fn enumeration(&mut self, line: usize) -> Result<Vec<(String, String)>, Invalid> {
-        let (mut found, mut text, mut depth) = (Vec::new(), None, 0);
+    /// `"text" : NAME = VALUE, ... ]`, in which the name may be missing: a value is a text, or a
+    /// number without quotes.
+    fn enumeration(&mut self, line: usize) -> Result<Vec<Value<'a>>, Invalid> {
+        let (mut found, mut name, mut value) = (Vec::new(), None, None::<Cow<'a, str>>);
         loop {
-            match self.expect(line)? {
-                (_, Token::Mark('[')) => depth += 1,
-                // The number of an element, as in `RUNNINGTASK[0]`.
-                (_, Token::Mark(']')) if depth > 0 => depth -= 1,
-                (_, Token::Mark(']')) => return Ok(found),
-                (_, Token::Text(own)) => match text.take() {
-                    None => text = Some(*own),
-                    Some(name) => found.push(((*own).to_owned(), name.to_owned())),
-                },
-                _ => {}
+            let (line, token) = self.expect(line)?;
+            match token {
+                Token::Text(text) if name.is_none() => {
+                    name = Some(self.texts(text).into_owned());
+                }
+                // Some files have no comma between values.
+                Token::Text(text) if value.as_ref().is_some_and(|value| !value.is_empty()) => {
+                    let next = self.texts(text).into_owned();
+                    if let (Some(name), Some(value)) = (name.replace(next), value.take()) {
+                        found.push(Value { name, value });
+                    }
+                }
+                Token::Text(text) if value.is_some() => value = Some(self.texts(text)),
+                Token::Mark('=') => value = Some(Cow::Borrowed("")),
+                Token::Word(word) => {
+                    if let Some(value) = &mut value {
+                        value.to_mut().push_str(word);
+                    }
+                }
+                Token::Mark('-') if value.is_some() => {
+                    value.get_or_insert_default().to_mut().push('-');
+                }
+                Token::Mark(mark @ (',' | ']')) => {
+                    if let (Some(name), Some(value)) = (name.take(), value.take()) {
+                        found.push(Value { name, value });
+                    }
+                    if *mark == ']' {
+                        return Ok(found);
+                    }
+                }
+                Token::Mark(':') if name.is_some() && value.is_none() => {}
+                _ => return Err(format!("line {line}: expected a value of an enumeration").into()),
             }
         }
     }

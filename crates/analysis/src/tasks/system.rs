@@ -42,12 +42,21 @@ pub struct System {
 pub struct Current {
     /// Where it is.
     pub place: Place,
-    /// The size in bytes; by default that of a pointer.
+    /// The variables of further cores.
+    pub others: Vec<Place>,
+    /// The size in bytes; by default that of a pointer, or of the variable for a number.
     pub size: Option<u64>,
     /// The number of elements, one for each core.
     pub cores: u64,
     /// The value is a number, and not the address of a control block.
     pub is_number: bool,
+}
+
+impl Current {
+    /// A pointer of one core.
+    pub fn of(place: Place) -> Current {
+        Current { place, others: Vec::new(), size: None, cores: 1, is_number: false }
+    }
 }
 
 /// The place of a variable.

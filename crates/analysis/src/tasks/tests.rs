@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use tracewright_base::Invalid;
 
 use super::orti::bare;
-use super::system::{Current, Offset, Place, listed};
+use super::system::listed;
 use super::{OnlyThreads, RunningEvents, System, TaskFile, Tasks};
 use crate::itm::Origin;
 use crate::stacks::{Part, Stacks};
@@ -84,40 +84,6 @@ fn names_by_value_and_by_expression() {
     assert_eq!(names, [(7, "B"), (0x20, "A")]);
     assert_eq!(file.expressions, [("&(tcb[1])".to_owned(), "C".to_owned())]);
     assert_eq!(bare(" ((tcb[1])) "), "tcb[1]");
-}
-
-#[test]
-fn orti() {
-    let text = r#"
-        VERSION { KOIL = "2.2"; OSSEMANTICS = "ORTI", "2.2"; };
-        IMPLEMENTATION Own {
-          OS {
-            ENUM "uint8" [ "NO_TASK" = "0", "Control" : Control = "&(OsTask[1])",
-              "Log" : Log = "0x20" ] RUNNINGTASK, "Running task"; // the task
-            ENUM [ "none" = "9" ] RUNNINGISR2, "Running ISR";
-          };
-          TASK { CTYPE PRIORITY, "Priority"; };
-        };
-        /* objects */
-        OS os { RUNNINGTASK[0] = "(OsCurrent)"; RUNNINGISR2 = "OsIsr"; };
-        TASK Control { PRIORITY = "5"; };
-    "#;
-    let file = TaskFile::read(text).expect("ORTI");
-    let names: Vec<_> = file.names.iter().map(|(value, name)| (*value, name.as_str())).collect();
-    assert_eq!(names, [(0, "NO_TASK"), (0x20, "Log")]);
-    assert_eq!(file.expressions, [("&(OsTask[1])".to_owned(), "Control".to_owned())]);
-    let system = file.systems.first().expect("a system");
-    assert_eq!(system.detect, ["OsCurrent"]);
-    let place = Place::Symbol("OsCurrent".to_owned(), Offset::At(0));
-    let current = Current { place, size: None, cores: 1, is_number: false };
-    assert_eq!(system.current, Some(current));
-    // Without values, the variables have the names of the tasks.
-    let text = "VERSION{};OS o{RUNNINGTASK=\"os.run[0]\";};TASK A{};TASK B{};";
-    let file = TaskFile::read(text).expect("ORTI");
-    let names: Vec<_> = file.expressions.iter().map(|(value, _)| value.as_str()).collect();
-    assert_eq!(names, ["A", "B"]);
-    let place = file.systems.first().and_then(|system| Some(system.current.clone()?.place));
-    assert_eq!(place, Some(Place::Variable("os.run[0]".to_owned())));
 }
 
 const HANDLER: u32 = 90;

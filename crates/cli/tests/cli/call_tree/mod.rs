@@ -26,6 +26,7 @@ mod formats;
 mod losses;
 mod named_tasks;
 mod oracle;
+mod orti;
 mod parts;
 mod reported_tasks;
 mod rtos;
