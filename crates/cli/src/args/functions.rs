@@ -133,8 +133,9 @@ pub struct TimelineArgs {
     /// Ticks of the timestamp clock in a second, such as 72M. Without it, a tick is a nanosecond.
     #[arg(long, value_name = "HERTZ", value_parser = hertz)]
     pub frequency: Option<u64>,
-    /// With --format chrome, perfetto and vcd, the load of each processor in parts of this width,
-    /// such as 10ms, or 1000 ticks: the part of the traced time outside of the functions of --idle.
+    /// With --format chrome, firefox, perfetto and vcd, the load of each processor in parts of this
+    /// width, such as 10ms, or 1000 ticks: the part of the traced time outside of the functions of
+    /// --idle.
     #[arg(long, value_name = "WIDTH")]
     pub load: Option<Span>,
     /// With --load, a function in which the processor is idle, with what it calls (repeatable);

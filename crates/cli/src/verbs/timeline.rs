@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use tracewright::analysis::tasks::{TaskThread, Tasks, comparators};
 use tracewright::analysis::timing::{Clock, Load, Span};
 use tracewright::analysis::{Code, Timeline};
+use tracewright::capture::plain::line;
 use tracewright::capture::{NewFolder, check_empty};
 use tracewright::decode::Jobs;
 use tracewright::export::timeline::{Counter, TimelineFormat, TimelineView};
@@ -182,9 +183,10 @@ impl<'a> LoadOf<'a> {
     fn new(args: &'a TimelineArgs, input: &Input) -> Result<Option<LoadOf<'a>>, Fail> {
         let Some(span) = args.load else { return Ok(None) };
         let format = args.format.format();
-        use TimelineFormat::{Chrome, Perfetto, Vcd};
-        if !matches!(format, Some(Chrome | Perfetto | Vcd)) {
-            let why = "the format has no values over time: use --format chrome, perfetto or vcd";
+        use TimelineFormat::{Chrome, Firefox, Perfetto, Vcd};
+        if !matches!(format, Some(Chrome | Firefox | Perfetto | Vcd)) {
+            let why =
+                "the format has no values over time: use --format chrome, firefox, perfetto or vcd";
             return Err(Fail::option("--load", &span.to_string(), why));
         }
         if input.capture().linux.is_some() {
@@ -270,6 +272,16 @@ fn write_view(
             "note: {} frames and events after the first {} are left out; see --limit",
             timeline.left_out, args.limit
         ));
+    }
+    if args.format.format() == Some(TimelineFormat::Firefox) {
+        let is_negative = |own: &&Counter| own.values.iter().any(|(_, value)| *value < 0.0);
+        for own in counters.iter().filter(is_negative) {
+            message::line(&format!(
+                "note: the values of {} are left out: some are negative, which the Firefox \
+                 Profiler does not show",
+                line(&own.name)
+            ));
+        }
     }
     warning.lines().for_each(|line| message::line(&format!("note: {line}")));
     let &Names { threads, sources } = names;

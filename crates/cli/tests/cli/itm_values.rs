@@ -94,6 +94,9 @@ fn formats_for_plots() {
         .map(|event| (event["name"].as_str().unwrap(), event["ts"].as_f64().unwrap()))
         .collect();
     assert_eq!(counters, [("level", 0.03), ("speed", 0.03), ("x", 0.01), ("x", 0.02)]);
+    // The tracks of the Firefox Profiler count from the least value.
+    let output = tracewright(&args(&format!("timeline --format firefox {types}"), &[&path]));
+    assert!(output.err.contains("the values of x are left out"), "{}", output.err);
     let words = format!("timeline --format perfetto {types} -o");
     let perfetto = folder.path("t.perfetto");
     let output = tracewright(&args(&words, &[&perfetto, &path]));

@@ -463,9 +463,54 @@ fn rows_of_load(path: &Path, found: &[Value]) {
         });
         assert_eq!(values(name), want.collect::<Vec<_>>(), "{name}: {found:?}");
     }
-    let output = tracewright(&args("timeline --format firefox --load 9 --idle 0x82000", &[path]));
+    let words = format!("timeline --format firefox --load {WIDTH} --idle 0x82000");
+    let output = tracewright(&args(&words, &[path]));
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    firefox_counters(&serde_json::from_str(&output.out).expect("JSON"), found);
+    let output = tracewright(&args("timeline --format btf --load 9 --idle 0x82000", &[path]));
     assert_eq!(output.code, Some(2));
-    assert!(output.err.contains("chrome, perfetto or vcd"), "{}", output.err);
+    assert!(output.err.contains("chrome, firefox, perfetto or vcd"), "{}", output.err);
+}
+
+/// The counters of a profile are drawn at the shares of `found`: the Firefox Profiler takes the
+/// first change for 0, sums the others, and draws the sums from the least one, or from 0.
+fn firefox_counters(profile: &Value, found: &[Value]) {
+    let counters = profile["counters"].as_array().expect("counters");
+    let names: Vec<_> = counters.iter().map(|own| own["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["load, at least", "load, at most"]);
+    for (counter, bound) in counters.iter().zip(["least", "most"]) {
+        let numbers = |name: &str| -> Vec<f64> {
+            let column = counter["samples"][name].as_array().expect("a column");
+            assert_eq!(counter["samples"]["length"], column.len());
+            column.iter().map(|value| value.as_f64().unwrap()).collect()
+        };
+        let thread = &profile["threads"][counter["mainThreadIndex"].as_u64().unwrap() as usize];
+        assert_eq!(thread["pid"], counter["pid"]);
+        assert_eq!(counter["display"]["graphType"], "line-accumulated");
+        let (mut now, mut sum, mut drawn) = (0.0, 0.0, Vec::new());
+        for (n, (delta, change)) in
+            numbers("timeDeltas").into_iter().zip(numbers("count")).enumerate()
+        {
+            // No two samples are at one time: rates divide by the distance.
+            assert!(delta > 0.0 || n == 0, "{counter}");
+            now += delta;
+            sum += if n == 0 { 0.0 } else { change };
+            drawn.push((now, sum));
+        }
+        let least = drawn.iter().fold(0.0, |least: f64, (_, sum)| least.min(*sum));
+        for line in found {
+            let at = line["begin"].as_f64().unwrap() / 1e6;
+            let share = line["busy"][bound].as_f64().unwrap() / line["traced"].as_f64().unwrap();
+            // A value holds from its time to the picosecond before the next one.
+            let (_, value) = drawn.iter().rfind(|(time, _)| *time < at + 2e-9).expect("a value");
+            assert!((value - least - share).abs() < 1e-9, "{at} {share} {drawn:?}");
+        }
+        assert!(
+            drawn
+                .windows(2)
+                .all(|two| { two[1].0 - two[0].0 < 2e-9 || (two[1].1 - two[0].1).abs() < 1e-9 })
+        );
+    }
 }
 
 /// The longest section is first, and its instructions are counted.

@@ -1,11 +1,12 @@
 //! The processed profile of the Firefox Profiler, version 55, as `fxprof-processed-profile` 0.8
 //! writes it: a thread for each thread, a sample wherever a frame begins or ends, whose weight is
-//! the time to the next one, and markers where trace was lost. Times are in milliseconds.
+//! the time to the next one, markers where trace was lost, and a counter for each signal without
+//! negative values. Times are in milliseconds.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 
-use super::TimelineView;
+use super::{Counter, TimelineView};
 use crate::pieces::Pieces;
 use crate::text::json;
 
@@ -57,7 +58,8 @@ pub(super) fn write(view: &TimelineView<'_>, out: &mut Pieces<'_>) {
          \"libs\":[],\"threads\":[",
         json(&format!("tracewright ({})", view.unit()))
     );
-    let mut first = true;
+    // The number of the first thread of each source, and the end of all.
+    let (mut written, mut sources, mut end) = (0, BTreeMap::new(), 0);
     let threads = view.timeline.by_thread();
     for (thread, slices) in threads.into_iter().enumerate().filter(|(_, list)| !list.is_empty()) {
         let list = [slices];
@@ -80,8 +82,10 @@ pub(super) fn write(view: &TimelineView<'_>, out: &mut Pieces<'_>) {
                 _ => samples.push(sample),
             }
         }
-        let comma = if std::mem::take(&mut first) { "" } else { "," };
-        out.text(comma);
+        out.text(if written > 0 { "," } else { "" });
+        sources.entry(view.source(thread)).or_insert(written);
+        written += 1;
+        end = samples.last().map_or(end, |last| end.max(last.0));
         let names: Vec<String> = order.iter().map(|function| view.name(*function)).collect();
         write_tables(view, thread, names.len(), out);
         write_samples(&stacks.all, &samples, out);
@@ -97,7 +101,72 @@ pub(super) fn write(view: &TimelineView<'_>, out: &mut Pieces<'_>) {
             return;
         }
     }
-    out.text("],\"pages\":[],\"profilerOverhead\":[],\"counters\":[]}\n");
+    out.text("],\"pages\":[],\"profilerOverhead\":[],\"counters\":[");
+    let mut comma = "";
+    for counter in view.counters {
+        let Some(thread) = sources.get(&counter.source) else { continue };
+        let samples = counter_samples(view, counter, end);
+        if samples.is_empty() {
+            continue;
+        }
+        out.text(std::mem::replace(&mut comma, ","));
+        write_counter(counter, *thread, &samples, out);
+        if !out.is_wanted() {
+            return;
+        }
+    }
+    out.text("]}\n");
+}
+
+/// The times of a counter in picoseconds, and by how much its value changes. The viewer takes the
+/// first change for 0, draws a line from each sample to the next one, and counts values from the
+/// least one or 0: a value holds up to the next one, and none is negative.
+fn counter_samples(view: &TimelineView<'_>, counter: &Counter, end: u64) -> Vec<(u64, f64)> {
+    let mut samples: Vec<(u64, f64)> = Vec::new();
+    if counter.values.iter().any(|(_, value)| !value.is_finite() || *value < 0.0) {
+        return samples;
+    }
+    let mut before = 0.0;
+    for &(at, value) in &counter.values {
+        let value = if counter.unit == "%" { value / 100.0 } else { value };
+        let last = samples.last().map_or(0, |last| last.0);
+        let at = view.time_of(counter, at).max(last.saturating_add(1));
+        if samples.is_empty() || value != before {
+            samples.push((at - 1, 0.0));
+            samples.push((at, value - before));
+        }
+        before = value;
+    }
+    if let Some(last) = samples.last().filter(|last| last.0 < end).copied() {
+        samples.push((end.max(last.0), 0.0));
+    }
+    samples
+}
+
+/// A counter of the process of a source, and how it is shown.
+fn write_counter(counter: &Counter, thread: usize, samples: &[(u64, f64)], out: &mut Pieces<'_>) {
+    let unit = if counter.unit == "%" { "percent" } else { "number" };
+    let name = match counter.unit.as_str() {
+        "" | "%" => json(&counter.name),
+        unit => json(&format!("{} ({unit})", counter.name)),
+    };
+    let _ = write!(
+        out,
+        "{{\"name\":{name},\"category\":\"trace\",\"description\":{name},\"pid\":\"{}\",\
+         \"mainThreadIndex\":{thread},\"display\":{{\"graphType\":\"line-accumulated\",\
+         \"unit\":\"{unit}\",\"color\":\"blue\",\"markerSchemaLocation\":null,\"sortWeight\":50,\
+         \"label\":{name},\"tooltipRows\":[{{\"type\":\"value\",\"source\":\"accumulated\",\
+         \"format\":{{\"unit\":\"{unit}\"}},\"label\":{name}}}]}},\
+         \"samples\":{{\"length\":{},\"timeDeltas\":",
+        counter.source + 1,
+        samples.len()
+    );
+    let times = || samples.iter().map(|sample| sample.0);
+    let before = [0].into_iter().chain(times());
+    out.list(times().zip(before).map(|(at, before)| milliseconds(at - before)));
+    out.text(",\"count\":");
+    out.list(samples.iter().map(|sample| sample.1));
+    out.text("}}");
 }
 
 /// Columns of a table: the name and the values of each.

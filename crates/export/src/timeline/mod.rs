@@ -70,7 +70,8 @@ pub struct TimelineView<'a> {
     pub threads: &'a [String],
     /// The names of the sources.
     pub sources: &'a [String],
-    /// Values over time, which Chrome JSON and Perfetto have.
+    /// Values over time, which Chrome JSON, Perfetto and VCD have; the Firefox Profiler those that
+    /// are never negative.
     pub counters: &'a [Counter],
     /// What a reader must know of the trace; empty where there is nothing. Chrome JSON has it.
     pub warning: &'a str,

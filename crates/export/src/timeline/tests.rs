@@ -187,3 +187,51 @@ fn processes_and_runnables_of_btf() {
     let got: Vec<&str> = cut.lines().filter(|line| !line.starts_with('#')).collect();
     assert_eq!(got, rows[..8], "{cut}");
 }
+
+/// A signal with a negative value is none of the Firefox Profiler, which counts from the least one.
+#[test]
+fn counters_of_the_firefox_profiler() {
+    let timeline = timeline(&[]);
+    let code = Code::of(Functions::default(), 1);
+    let names = ["s".to_owned()];
+    let counter = |name: &str, unit: &str, values: &[(u64, f64)]| Counter {
+        source: 0,
+        name: name.to_owned(),
+        unit: unit.to_owned(),
+        values: values.to_vec(),
+        is_clocked: false,
+    };
+    let counters = [
+        counter("load", "%", &[(0, 50.0), (2, 50.0), (4, 100.0)]),
+        counter("level", "mV", &[(1, 3.0)]),
+        counter("offset", "mV", &[(1, 3.0), (2, -1.0)]),
+        Counter { source: 1, ..counter("of no thread", "", &[(1, 1.0)]) },
+    ];
+    let view = TimelineView {
+        warning: "",
+        timeline: &timeline,
+        code: &code,
+        threads: &names,
+        sources: &names,
+        counters: &counters,
+        frequency: None,
+    };
+    let mut file = Vec::new();
+    TimelineFormat::Firefox.write(&view, &mut |piece| {
+        file.extend(piece);
+        true
+    });
+    let file = String::from_utf8(file).expect("text");
+    let (_, counters) = file.split_once("\"counters\":").expect("counters");
+    let names: Vec<&str> =
+        counters.split("{\"name\":").skip(1).filter_map(|own| own.split(',').next()).collect();
+    assert_eq!(names, ["\"load\"", "\"level (mV)\""]);
+    // An instruction is a nanosecond. A value holds to the picosecond before the next one.
+    assert!(counters.contains("\"count\":[0,0.5,0,0.5,0]"), "{counters}");
+    assert!(
+        counters.contains("\"timeDeltas\":[0,0.000000001,0.000003998,0.000000001,"),
+        "{counters}"
+    );
+    assert!(counters.contains("\"count\":[0,3,0]"), "{counters}");
+    assert!(counters.contains("\"format\":{\"unit\":\"percent\"}"), "{counters}");
+}
