@@ -240,7 +240,7 @@ impl<'a> WhileRunning<'a> {
         path: &'a Path,
     ) -> Result<Option<WhileRunning<'a>>, Fail> {
         let RunningArgs { task, switches } = args;
-        let Some(first) = task.first() else {
+        if task.is_empty() {
             let unused = |option, value: &str| {
                 let why = "it changes what --task selects; add --task NAME";
                 Err(Fail::option(option, &line(value), why))
@@ -250,7 +250,19 @@ impl<'a> WhileRunning<'a> {
                 (_, Some(name)) => unused("--switch-at", name),
                 _ => Ok(None),
             };
-        };
+        }
+        WhileRunning::of(task, switches, input, committed, path)
+    }
+
+    /// The tasks that `task` names; `None` where it names none.
+    pub fn of(
+        task: &[String],
+        switches: &'a SwitchArgs,
+        input: &Input,
+        committed: bool,
+        path: &'a Path,
+    ) -> Result<Option<WhileRunning<'a>>, Fail> {
+        let Some(first) = task.first() else { return Ok(None) };
         let refuse = |why| Err(Fail::option("--task", &line(first), why));
         if committed {
             return refuse("--committed needs the whole trace");
@@ -287,6 +299,22 @@ impl<'a> WhileRunning<'a> {
     ) -> Result<Selected, Fail> {
         let window = selected.map(|selected| selected.window.clone()).unwrap_or_default();
         Ok(Selected { window, running: Some(self.running(job, options)?), index: None })
+    }
+
+    /// As [`part`](Self::part), for what counts what follows what: each run stands by itself.
+    pub fn counted(
+        &self,
+        job: &Job<'_>,
+        options: &RunOptions<'_>,
+        selected: Option<&Selected>,
+    ) -> Result<Selected, Fail> {
+        let part = self.part(job, options, selected)?;
+        Ok(Selected { running: part.running.map(Running::separate), ..part })
+    }
+
+    /// The tasks that are chosen.
+    pub fn chosen(&self) -> &Chosen {
+        &self.chosen
     }
 
     /// Fails for the first name that is of no task.

@@ -19,6 +19,8 @@ struct Edge {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Running {
     sources: Arc<[Vec<Edge>]>,
+    /// Tracing begins again where they continue.
+    separate: bool,
 }
 
 impl Running {
@@ -34,7 +36,19 @@ impl Running {
             }
             edges
         };
-        Running { sources: runs.sources().map(edges).collect() }
+        Running { sources: runs.sources().map(edges).collect(), separate: false }
+    }
+
+    /// Where the tasks continue, tracing begins again: what is executed there does not follow what
+    /// they executed before, for a listener that counts what follows what.
+    #[must_use]
+    pub fn separate(self) -> Running {
+        Running { separate: true, ..self }
+    }
+
+    /// Whether tracing begins again where the tasks continue.
+    pub(crate) const fn is_separate(&self) -> bool {
+        self.separate
     }
 
     /// Whether they run at any time.
@@ -131,7 +145,7 @@ mod tests {
     fn elements_are_of_the_task_that_runs() {
         let edge = |instructions, at, runs| Edge { instructions, at, runs };
         let edges = vec![edge(0, 0, true), edge(10, 5, false), edge(15, 9, true)];
-        let running = Running { sources: [edges, Vec::new()].into() };
+        let running = Running { sources: [edges, Vec::new()].into(), separate: false };
         assert!(running.is_ever());
         let mut follower = Follower::new(&running);
         assert_eq!(follower.has_all(0, 11), None);

@@ -3,7 +3,7 @@
 use std::io;
 use std::ops::Range;
 
-use tracewright_base::{Batch, BatchBuffer, BlockStep, Custom, Element, Part, Turns};
+use tracewright_base::{Batch, BatchBuffer, BlockStep, Custom, Element, Part, Start, Turns};
 use tracewright_capture::Buffer;
 use tracewright_decode::{Event, Fork, Growth, Listener, Packets, Received, Session, Wants};
 use tracewright_image::{MemorySelectors, Selection};
@@ -151,6 +151,8 @@ pub fn run<'w, L: Listener + Fork>(
         shown: vec![false; sources],
         selections: (0..sources).map(|n| scan.selected(n)).collect(),
         running: running.map(Follower::new),
+        separate: running.is_some_and(Running::is_separate),
+        left: vec![false; sources],
         over: false,
         stopped: false,
         begin,
@@ -185,6 +187,8 @@ pub fn run_beside<A: Listener, L: Listener + Fork>(
         shown: vec![false; sources],
         selections: (0..sources).map(|n| session.selected(n)).collect(),
         running: None,
+        separate: false,
+        left: vec![false; sources],
         over: false,
         stopped: false,
         begin: &mut |_, _| (),
@@ -251,6 +255,10 @@ struct Windowed<'a, L: Fork> {
     selections: Vec<Option<(MemorySelectors, Selection)>>,
     /// Whether the tasks run that are selected.
     running: Option<Follower>,
+    /// Tracing begins again where they continue.
+    separate: bool,
+    /// By source: others ran since something of it was passed on.
+    left: Vec<bool>,
     over: bool,
     /// The output of the listener grows with the number of elements.
     grows: bool,
@@ -292,7 +300,13 @@ impl<L: Listener + Fork> Windowed<'_, L> {
     }
 
     /// Something of `source` is passed on: its memory and its context precede the first.
-    fn show(&mut self, source: usize, element: Option<&Element>) {
+    fn show(&mut self, source: usize, at: u64, element: Option<&Element>) {
+        if let Some(left) = self.left.get_mut(source)
+            && std::mem::take(left)
+            && self.separate
+        {
+            self.listener.element(source, at, Element::TraceOn(Start::Normal));
+        }
         if let Some(shown) = self.shown.get_mut(source).filter(|shown| !**shown) {
             *shown = true;
             if let Some(Some((_, selection))) = self.selections.get(source) {
@@ -308,7 +322,7 @@ impl<L: Listener + Fork> Windowed<'_, L> {
     }
 
     fn pass(&mut self, source: usize, at: u64, element: Element) {
-        self.show(source, Some(&element));
+        self.show(source, at, Some(&element));
         if let Element::Range(range) = element
             && let Some(Range { start, end }) = &self.window.instruction
         {
@@ -369,9 +383,13 @@ impl<L: Listener + Fork> Windowed<'_, L> {
             Some(true) => self.has_all(batch, steps, instructions),
             other => other,
         };
+        if running == Some(false) {
+            self.leave(batch.source);
+        }
         match inside {
             Some(true) if together => {
-                self.show(batch.source, None);
+                let first = steps.first().map_or(0, |step| batch.at(*step));
+                self.show(batch.source, first, None);
                 for steps in steps.chunks(if self.grows { AT_ONCE } else { BatchBuffer::STEPS }) {
                     self.listener.batch(&batch.with_steps(steps));
                     self.relieve(OUTPUT);
@@ -403,6 +421,7 @@ impl<L: Listener + Fork> Windowed<'_, L> {
         let mut before = 0;
         let running = self.running_in_all(source, u64::saturating_mul(instructions, times));
         if running == Some(false) {
+            self.leave(source);
             return self.skip(source, elements, instructions, times);
         }
         if self.window.instruction.is_some() || self.window.element.is_some() {
@@ -412,7 +431,7 @@ impl<L: Listener + Fork> Windowed<'_, L> {
             let inside = self.has(Some(source), at, 1);
             if !inside || !listed || !self.grows {
                 if inside {
-                    self.show(source, None);
+                    self.show(source, at, None);
                     self.listener.batch(batch);
                     self.relieve(OUTPUT);
                 }
@@ -466,6 +485,13 @@ impl<L: Listener + Fork> Windowed<'_, L> {
         }
     }
 
+    /// Others execute instructions of `source`.
+    fn leave(&mut self, source: usize) {
+        if let Some(left) = self.left.get_mut(source) {
+            *left = true;
+        }
+    }
+
     /// What the tasks that run next depend on has changed while others ran.
     fn changed(&mut self, source: usize) {
         if let Some(shown) = self.shown.get_mut(source) {
@@ -487,6 +513,9 @@ impl<L: Listener + Fork> Listener for Windowed<'_, L> {
             _ => 0,
         };
         let runs = self.runs(source, at, instructions);
+        if !runs && instructions > 0 {
+            self.leave(source);
+        }
         if runs && self.has(Some(source), at, instructions) {
             self.pass(source, at, element);
         } else {
@@ -515,7 +544,7 @@ impl<L: Listener + Fork> Listener for Windowed<'_, L> {
             return;
         }
         if self.runs(source, at, 0) && self.has(Some(source), at, 0) {
-            self.show(source, Some(&Element::Custom(custom)));
+            self.show(source, at, Some(&Element::Custom(custom)));
             self.listener.custom(source, at, custom, bytes);
             self.relieve(OUTPUT);
         }

@@ -10,17 +10,18 @@ use crate::stacks::{Begin, Ending, Position, Time, Visitor};
 pub struct OnlyThreads<V> {
     /// The other visitor.
     pub visitor: V,
-    threads: BTreeSet<usize>,
+    /// All of them for `None`.
+    threads: Option<BTreeSet<usize>>,
 }
 
 impl<V> OnlyThreads<V> {
-    /// The threads with these numbers.
-    pub fn new(visitor: V, threads: BTreeSet<usize>) -> OnlyThreads<V> {
-        OnlyThreads { visitor, threads }
+    /// The threads with these numbers; all of them for `None`.
+    pub fn new(visitor: V, threads: impl Into<Option<BTreeSet<usize>>>) -> OnlyThreads<V> {
+        OnlyThreads { visitor, threads: threads.into() }
     }
 
     fn has(&self, position: &Position) -> bool {
-        self.threads.contains(&position.thread)
+        self.threads.as_ref().is_none_or(|threads| threads.contains(&position.thread))
     }
 }
 

@@ -9,11 +9,13 @@ use tracewright::export::coverage::CoverageFormat;
 use super::decoding::OutcomeArgs;
 use super::input::{HowArgs, InputArgs, JobsArgs};
 use super::random::WindowArgs;
+use super::tasks::RunningArgs;
 
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
   tracewright coverage CAPTURE                        lines, branches and functions of each file
+  tracewright coverage CAPTURE --task ETM_0           while a task runs: docs/tasks.md
   tracewright coverage CAPTURE --decisions unit.json --by decision
                                                       decisions, conditions and MC/DC")]
 pub struct CoverageArgs {
@@ -31,6 +33,8 @@ pub struct CoverageArgs {
     pub threads: JobsArgs,
     #[command(flatten)]
     pub window: WindowArgs,
+    #[command(flatten)]
+    pub running: RunningArgs,
     /// Print this source file with the executions of each line and the outcomes of its branches.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["by", "format"])]
     pub annotate: Option<String>,

@@ -12,7 +12,7 @@ use super::decoding::{InfoFormat, OutcomeArgs};
 use super::input::{HowArgs, InputArgs, JobsArgs, SourceArgs};
 use super::random::WindowArgs;
 use super::signals::{SignalArgs, hertz};
-use super::tasks::{SwitchArgs, TaskArgs};
+use super::tasks::{RunningArgs, SwitchArgs, TaskArgs};
 
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
@@ -65,6 +65,8 @@ pub struct BranchesArgs {
     pub threads: JobsArgs,
     #[command(flatten)]
     pub window: WindowArgs,
+    #[command(flatten)]
+    pub running: RunningArgs,
     /// The most lines.
     #[arg(long, value_name = "N")]
     pub limit: Option<u64>,
@@ -168,6 +170,8 @@ pub struct ReportArgs {
     #[command(flatten)]
     pub window: WindowArgs,
     #[command(flatten)]
+    pub only: TaskArgs,
+    #[command(flatten)]
     pub signals: SignalArgs,
     /// The most calls on the timeline and among the exceptions; the first ones are shown.
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
@@ -193,6 +197,8 @@ pub struct HistoryArgs {
     pub how: HowArgs,
     #[command(flatten)]
     pub window: WindowArgs,
+    #[command(flatten)]
+    pub running: RunningArgs,
     /// The event: `end` of the trace, `exception`, `exception:NUMBER`, an address such as 0x8000,
     /// or the name of a function, which is its first instruction.
     #[arg(long, value_name = "EVENT", default_value = "end")]

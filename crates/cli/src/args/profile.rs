@@ -10,6 +10,7 @@ use tracewright::export::{Dialect, Format};
 use super::decoding::OutcomeArgs;
 use super::input::{HowArgs, InputArgs, JobsArgs, SearchArgs};
 use super::random::WindowArgs;
+use super::tasks::RunningArgs;
 
 #[derive(Debug, Args)]
 #[command(mut_arg("input", not_alone), mut_group("capture", |group| group.required(false)))]
@@ -48,6 +49,8 @@ pub struct ProfileArgs {
     pub threads: JobsArgs,
     #[command(flatten)]
     pub window: WindowArgs,
+    #[command(flatten)]
+    pub running: RunningArgs,
     /// Output format.
     #[arg(long, value_enum, default_value_t = ProfileFormat::Text)]
     pub format: ProfileFormat,

@@ -14,7 +14,8 @@ use crate::live;
 use crate::output::Output;
 use crate::recordings;
 use crate::report;
-use crate::run::{self, Runs};
+use crate::run::{self, RunOptions, Runs};
+use crate::tasks::WhileRunning;
 
 /// Runs the verb.
 pub fn run(args: &BranchesArgs) -> Result<bool, Fail> {
@@ -22,6 +23,8 @@ pub fn run(args: &BranchesArgs) -> Result<bool, Fail> {
     report::notes(&input);
     input.readable(args.outcome.strict)?;
     let selected = Selected::open(&input, Some(&args.window), args.how.committed)?;
+    let path = args.input.path();
+    let running = WhileRunning::new(&args.running, &input, args.how.committed, path)?;
     let inputs = index::inputs(&input, &args.window.index);
     let mut output = Output::open(args.outcome.output.as_deref(), &inputs)?;
     let json = args.format == InfoFormat::Json;
@@ -36,11 +39,15 @@ pub fn run(args: &BranchesArgs) -> Result<bool, Fail> {
         let known = Contradictions::before(&input, args.how.committed, selected.as_ref(), &jobs)?;
         output.print(&known.text())?;
     }
-    let runs = Runs::new(input.buffers.len(), args.how.committed, selected.as_ref());
+    let runs = Runs::new(input.buffers.len(), args.how.committed, selected.as_ref())
+        .of_part(running.is_some());
     let by_time = listing::timed_series(&input);
     let timed = by_time.is_some();
     let work = |_: usize, job: &Job<'_>, jobs: Jobs, write: &mut TimedWrite<'_>| {
         let options = runs.options(jobs);
+        let own = running.as_ref().map(|tasks| tasks.counted(job, &options, options.selected));
+        let own = own.transpose()?;
+        let options = RunOptions { selected: own.as_ref().or(options.selected), ..options };
         let view = Branches::new(job.sources.to_vec(), job.buffer.size(), json);
         let view = CommittedListener::when(options.committed, Timed::when(timed, view));
         let bytes = &mut *live::input_of(job.buffer);
@@ -53,11 +60,14 @@ pub fn run(args: &BranchesArgs) -> Result<bool, Fail> {
         by_time,
         limit: args.limit,
         ends_with_summary: !json,
-        explains_nothing: selected.is_some(),
+        explains_nothing: selected.is_some() || running.is_some(),
     };
     let jobs = args.threads.jobs();
     let problems = listing::listed_buffers(&input, &jobs, &mut output, listed, &runs, work)?;
     input.decodable()?;
+    if let Some(running) = &running {
+        running.check()?;
+    }
     output.close()?;
     Ok(problems.answer(&input, args.outcome.strict) && !only_itms && !input.is_contradicted())
 }

@@ -18,7 +18,7 @@ use tracewright::image::CacheOptions;
 use tracewright::views::{coverage, decisions as decisions_view, json};
 
 use crate::args::{
-    CoverageArgs, CoverageBy, CoverageFormatArg, CoverageKind, JobsArgs, WindowArgs,
+    CoverageArgs, CoverageBy, CoverageFormatArg, CoverageKind, JobsArgs, RunningArgs, WindowArgs,
 };
 use crate::contradictions::Contradictions;
 use crate::decisions;
@@ -32,9 +32,10 @@ use crate::output::Output;
 use crate::programs;
 use crate::recordings;
 use crate::report;
-use crate::run::{self, Runs};
+use crate::run::{self, RunOptions, Runs};
 use crate::sources::{Sources, line};
 use crate::stacks;
+use crate::tasks::WhileRunning;
 
 /// What one capture covers.
 struct Found {
@@ -85,6 +86,7 @@ pub fn run(args: &CoverageArgs) -> Result<bool, Fail> {
         committed: args.how.committed,
         threads: &args.threads,
         window: Some(&args.window),
+        running: Some(&args.running),
         path: &args.input.input,
         strict: args.outcome.strict,
         decisions: &wanted,
@@ -185,6 +187,8 @@ pub struct CoverageOptions<'a> {
     pub threads: &'a JobsArgs,
     /// The part of the trace.
     pub window: Option<&'a WindowArgs>,
+    /// While which tasks.
+    pub running: Option<&'a RunningArgs>,
     /// The path of the capture.
     pub path: &'a Path,
     /// Problems are failures.
@@ -259,12 +263,20 @@ fn one(
         ));
     }
     let selected = Selected::open(input, how.window, how.committed)?;
-    let runs = Runs::new(input.buffers.len(), how.committed, selected.as_ref());
+    let running = match how.running {
+        Some(args) => WhileRunning::new(args, input, how.committed, how.path)?,
+        None => None,
+    };
+    let runs =
+        Runs::new(input.buffers.len(), how.committed, selected.as_ref()).of_part(running.is_some());
     let measure = Mutex::new(Measure::new(how.decisions, &files));
     let covered = vec![ProgramCoverage::default(); files.len()];
     let total = Mutex::new(Total { covered, ..Total::default() });
     let work = |_: usize, job: &Job<'_>, jobs: Jobs, _: &mut listing::Write<'_>| {
         let options = runs.options(jobs);
+        let own = running.as_ref().map(|tasks| tasks.counted(job, &options, options.selected));
+        let own = own.transpose()?;
+        let options = RunOptions { selected: own.as_ref().or(options.selected), ..options };
         let programs: Vec<_> = job
             .sources
             .iter()
@@ -304,6 +316,9 @@ fn one(
     };
     let problems = listing::buffers(input, &how.threads.jobs(), output, &runs, work)?;
     input.decodable()?;
+    if let Some(running) = &running {
+        running.check()?;
+    }
     let Total { covered, mut losses, instructions, contradictions } =
         total.into_inner().unwrap_or_default();
     losses += input.capture().losses(&input.buffers);

@@ -176,6 +176,7 @@ fn report(input: &Input, path: &Path) -> Result<(), Fail> {
     let how = report::ReportOptions {
         committed: false,
         jobs: Jobs::new(1),
+        only: &[],
         switches: &SwitchArgs::default(),
         limit: 10_000,
         title: Path::new("built-in example"),

@@ -37,6 +37,7 @@ pub fn run(args: &DiffArgs) -> Result<bool, Fail> {
             committed: args.how.committed,
             threads: &args.threads,
             window: None,
+            running: None,
             path: &args.a,
             strict: false,
             decisions: &Arc::default(),

@@ -22,7 +22,8 @@ use crate::live;
 use crate::message;
 use crate::output::Output;
 use crate::report;
-use crate::run::{self, Runs};
+use crate::run::{self, RunOptions, Runs};
+use crate::tasks::WhileRunning;
 
 /// Runs the verb.
 pub fn run(args: &HistoryArgs) -> Result<bool, Fail> {
@@ -30,24 +31,28 @@ pub fn run(args: &HistoryArgs) -> Result<bool, Fail> {
     report::notes(&input);
     input.readable(args.outcome.strict)?;
     let selected = Selected::open(&input, Some(&args.window), args.how.committed)?;
+    let path = args.input.path();
+    let running = WhileRunning::new(&args.running, &input, args.how.committed, path)?;
+    let whole = selected.is_none() && running.is_none();
     // With --strict, the whole trace is checked.
-    let index = match &selected {
-        None if !args.how.committed && !args.outcome.strict && !index::is_piped(&input) => {
-            index::open(&input, &args.window.index)?
-        }
+    let index = match whole && !args.how.committed && !args.outcome.strict {
+        true if !index::is_piped(&input) => index::open(&input, &args.window.index)?,
         _ => None,
     };
     let mut output =
         Output::open(args.outcome.output.as_deref(), &index::inputs(&input, &args.window.index))?;
     let colour = output.colour();
     let mut runs = Runs::new(input.buffers.len(), args.how.committed, selected.as_ref());
-    runs.part |= index.is_some();
+    runs.part |= index.is_some() || running.is_some();
     let occurred = AtomicBool::new(false);
     let work = |_: usize, job: &Job<'_>, _: Jobs, write: &mut listing::Write<'_>| {
         let event = event(&args.before, &job.code(), args)?;
         // What is stored depends on all of the trace before: one thread decodes.
         let jobs = Jobs::new(1);
         let options = runs.options(jobs);
+        let own = running.as_ref().map(|tasks| tasks.part(job, &options, options.selected));
+        let own = own.transpose()?;
+        let options = RunOptions { selected: own.as_ref().or(options.selected), ..options };
         if let Some(index) = &index
             && let Some(mut history) = with_index(&input, job, index, &event, args)?
         {
@@ -70,6 +75,9 @@ pub fn run(args: &HistoryArgs) -> Result<bool, Fail> {
     let jobs = Jobs::all();
     let problems = listing::buffers(&input, &jobs, &mut output, &runs, work)?;
     input.decodable()?;
+    if let Some(running) = &running {
+        running.check()?;
+    }
     output.close()?;
     // Each trace has an end.
     let occurred = occurred.into_inner() || args.before == "end";

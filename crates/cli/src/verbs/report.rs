@@ -8,9 +8,10 @@ use tracewright::analysis::coverage::{
     self, Losses, ProgramCoverage, ProgramFile, SourceFile, program_files,
 };
 use tracewright::analysis::itm::Signals;
-use tracewright::analysis::tasks::comparators;
+use tracewright::analysis::tasks::{OnlyThreads, comparators};
 use tracewright::analysis::{Code, FunctionId, Paths, Profiler, RawProfile, Timeline};
 use tracewright::base::{Channel, Code as _, Pc, Space, Waypoints};
+use tracewright::capture::plain::line;
 use tracewright::decode::{Jobs, Merge, Merging, Program};
 use tracewright::export::report::{Executions, Listing, Naming, Report};
 use tracewright::image::CacheOptions;
@@ -29,14 +30,15 @@ use crate::index::{self, Selected};
 use crate::input::{Input, Job};
 use crate::joined;
 use crate::listing;
+use crate::live;
 use crate::message;
 use crate::output::Output;
 use crate::recordings;
 use crate::report;
-use crate::run::Runs;
+use crate::run::{self, RunOptions, Runs};
 use crate::sources::{self, Sources};
 use crate::stacks;
-use crate::tasks;
+use crate::tasks::{self, Chosen, WhileRunning};
 
 /// The functions whose code is shown, and the most lines of each.
 const LISTINGS: usize = 12;
@@ -53,6 +55,8 @@ pub struct ReportOptions<'a> {
     pub jobs: Jobs,
     /// Functions that switch tasks.
     pub switches: &'a SwitchArgs,
+    /// The tasks of which functions, calls and executions are shown; all of them where it is empty.
+    pub only: &'a [String],
     /// The most calls on the timeline.
     pub limit: usize,
     /// The path of the capture, or a name for it.
@@ -99,6 +103,7 @@ pub fn run(args: &ReportArgs) -> Result<bool, Fail> {
         committed: args.how.committed,
         jobs: args.threads.jobs(),
         switches: &args.switches,
+        only: &args.only.task,
         limit: args.limit,
         title: &args.input.input,
         options: &options,
@@ -145,26 +150,48 @@ pub fn write(
         path: how.title,
     };
     if let Some(buffers) = joined::of(input, &recipe) {
+        tasks::refuse_joined(&Chosen::new(how.only))?;
         return write_joined(input, how, &recipe, &buffers, output);
     }
+    let running = WhileRunning::of(how.only, how.switches, input, how.committed, how.title)?;
     let runs = Runs::new(input.buffers.len(), how.committed, how.selected);
     let work = |_: usize, job: &Job<'_>, jobs: Jobs, write: &mut listing::Write<'_>| {
         let options = runs.options(jobs);
         let code = job.code();
         let tasks = tasks::of(how.switches, job, &code, how.title)?;
+        let chosen = match &running {
+            Some(own) => tasks::selected(own.chosen(), job, &options, &code, &tasks)?,
+            None => None,
+        };
         let programs: Vec<_> = job.sources.iter().map(|source| source.program.clone()).collect();
         let profiler = Profiler::new(programs.iter().cloned());
         let listener = (profiler, Merging(Losses::default()));
         let mut all = (RawProfile::default(), Losses::default());
         let visitor = (Paths::new(), Timeline::new(how.limit));
+        let visitor = OnlyThreads::new(visitor, chosen.map(|(threads, _)| threads));
         let more = |_: &mut _, found| {
             if let Some(found) = found {
                 all.merge(found);
             }
             true
         };
-        let ((paths, mut timeline), counts, tally) =
+        let (visitor, counts, tally) =
             stacks::run_with(job, &options, &code, &tasks, visitor, listener, more)?;
+        let (paths, mut timeline) = visitor.visitor;
+        if let Some(running) = &running {
+            // What was executed while they run.
+            let own = running.counted(job, &options, options.selected)?;
+            let options = RunOptions { selected: Some(&own), ..runs.options(how.jobs.clone()) };
+            let profiler = Profiler::new(programs.iter().cloned());
+            let bytes = &mut *live::input_of(job.buffer);
+            let mut raw = RawProfile::default();
+            let write = |more| {
+                raw.merge(more);
+                true
+            };
+            run::run(job.session()?, job.buffer, bytes, profiler, &options, write)?;
+            all.0 = raw;
+        }
         let threads = timeline.threads.iter().map(|t| (t.source, t.id));
         let outermost = timeline.outermost_without(|function| tasks.is_wrapper(function));
         let mut threads = job.thread_names(&tasks, threads, (&code, &outermost));
@@ -182,7 +209,14 @@ pub fn write(
         let naming = Naming { threads: &threads, exception: &exception, group: &group };
         let mut page = Report::new(&code, &paths, &timeline, &counts, &naming);
         page.facts.push(("bytes of trace".to_owned(), job.buffer.size().unwrap_or(0).to_string()));
-        if how.selected.is_none() {
+        if !how.only.is_empty() {
+            page.set_tasks(paths.instructions());
+            page.information.push(format!(
+                "functions, calls and executed code are those while {} runs, with the handlers that \
+                 interrupt it; the timeline and losses are those of the trace",
+                how.only.iter().map(|name| line(name)).collect::<Vec<_>>().join(", ")
+            ));
+        } else if how.selected.is_none() {
             page.set_exceptions(tally.sources.iter().map(|own| own.exceptions).sum());
         }
         let decoded = job.decoded(&tally);
@@ -210,7 +244,11 @@ pub fn write(
         write(page.into_bytes());
         Ok(tally)
     };
-    listing::buffers(input, &how.jobs, output, &runs, work)
+    let problems = listing::buffers(input, &how.jobs, output, &runs, work)?;
+    if let Some(running) = &running {
+        running.check()?;
+    }
+    Ok(problems)
 }
 
 /// The source lines of each program file.

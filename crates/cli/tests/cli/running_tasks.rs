@@ -254,6 +254,105 @@ fn instructions_and_elements_are_those_of_a_task() {
     }
 }
 
+/// The executions of each instruction, by address.
+type Executions = BTreeMap<u64, u64>;
+
+/// What a profile or the page counts: `program.bin` has no symbols.
+fn executions(folded: &str) -> u64 {
+    folded.lines().filter_map(|line| line.rsplit_once(' ')?.1.parse::<u64>().ok()).sum()
+}
+
+/// Verbs that count, and lists of branches: the counts of all tasks are those of the trace.
+#[test]
+fn counts_and_branches_are_those_of_a_task() {
+    for (seed, contexts) in [(1, false), (2, true), (5, false)] {
+        let folder = Folder::new("counted-tasks");
+        let own = execute(seed, contexts);
+        let snapshot = trace(&folder, &own, contexts);
+        let names = names(&own, contexts);
+        let select = |task: u64| match contexts {
+            true => format!("--task {:#x}", 0x51 + task),
+            false => format!("--task {}", names[&task]),
+        };
+        let branches = |words: &str| -> Vec<(u64, u64)> {
+            let text = out(&format!("branches --format json {words}"), &snapshot);
+            let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+            let address = |value: &Value| {
+                u64::from_str_radix(value.as_str()?.trim_start_matches("0x"), 16).ok()
+            };
+            let pair = |line: Value| Some((address(&line["from"])?, address(&line["to"])?));
+            lines.filter_map(pair).collect()
+        };
+        // The first branch of a run has no address that it comes from, as none is of another run.
+        let all = branches("");
+        let mut of_tasks = Vec::new();
+        let mut sum = Executions::new();
+        for task in names.keys() {
+            let select = select(*task);
+            let steps: Vec<u64> =
+                own.steps.iter().filter(|step| step.0 == *task).map(|step| step.1).collect();
+            // The instructions of its own and of the functions that it shares.
+            let folded = out(&format!("profile --format folded {select}"), &snapshot);
+            assert_eq!(executions(&folded), steps.len() as u64, "{seed} {task}: {folded}");
+            steps.iter().for_each(|at| *sum.entry(*at).or_default() += 1);
+            // Each branch is one that it has executed, from an instruction to the next one of it.
+            let part = branches(&select);
+            // An exception comes from the address to which it returns.
+            for (from, to) in part.iter().filter(|pair| pair.1 != HANDLER) {
+                assert!(steps.windows(2).any(|two| two == [*from, *to]), "{seed} {from:x} {to:x}");
+            }
+            of_tasks.extend(part);
+            let last = |words: &str| {
+                let text = out(&format!("history --count 3 {words}"), &snapshot);
+                let at = |line: &str| {
+                    let word = line.split_whitespace().find(|word| word.starts_with("0x"))?;
+                    u64::from_str_radix(word.trim_start_matches("0x"), 16).ok()
+                };
+                text.lines().filter_map(at).collect::<Vec<u64>>()
+            };
+            let want = &steps[steps.len() - 3..];
+            let found = last(&select);
+            let all = found.windows(3).any(|three| three == want);
+            assert!(all, "{seed} {task}: {found:x?} {want:x?}");
+        }
+        let mut left = all.clone();
+        for pair in &of_tasks {
+            let at = left.iter().position(|own| own == pair);
+            left.remove(at.unwrap_or_else(|| panic!("{seed}: {pair:x?}")));
+        }
+        // What is left over leads from one task to another.
+        let switches = own.steps.windows(2).filter(|two| two[0].0 != two[1].0);
+        let switches: Vec<(u64, u64)> = switches.map(|two| (two[0].1, two[1].1)).collect();
+        assert!(left.iter().all(|pair| switches.contains(pair)), "{seed}: {left:x?}");
+        assert!((contexts || !left.is_empty()) && of_tasks.len() > 50, "{seed}");
+        assert_eq!(sum.values().sum::<u64>(), own.steps.len() as u64);
+    }
+}
+
+/// The page has the functions of a task, and states what is that of the whole trace.
+#[test]
+fn a_page_of_a_task() {
+    let folder = Folder::new("page-of-task");
+    let own = execute(3, false);
+    let snapshot = trace(&folder, &own, false);
+    let page = |select: &str| {
+        let file = folder.path("page.html");
+        let words = format!("report {select} -o");
+        let output = tracewright(&args(&words, &[&file, &snapshot]));
+        assert_eq!(output.code, Some(0), "{}", output.err);
+        fs::read_to_string(&file).unwrap()
+    };
+    let names = names(&own, false);
+    let (task, name) = names.last_key_value().unwrap();
+    let count = own.steps.iter().filter(|step| step.0 == *task).count();
+    let text = page(&format!("--task {name}"));
+    assert!(text.contains(&format!("while {name} runs, with the handlers")));
+    let fact = |count: usize| format!("[\"instructions\",\"{count}\"]");
+    assert!(text.contains(&fact(count)), "{count}");
+    assert!(!text.contains(&fact(own.steps.len())));
+    assert!(page("").contains(&fact(own.steps.len())));
+}
+
 #[test]
 fn tasks_that_cannot_be_selected_are_refused() {
     let folder = Folder::new("running-refused");
@@ -266,7 +365,12 @@ fn tasks_that_cannot_be_selected_are_refused() {
         assert_eq!(output.code, Some(2), "{words}");
         assert!(output.err.contains(what), "{words}: {}", output.err);
     };
-    for verb in ["decode", "instructions", "find count any"] {
+    let file = folder.path("page.html");
+    let report = format!("report -o {}", file.display());
+    refused(&format!("{report} --task nobody"), "no task has this name; the trace has ETM4_0");
+    refused(&format!("{report} --task 2 --committed"), "--committed needs the whole trace");
+    refused("profile --task 2 --format perf-data", "the samples of the whole trace");
+    for verb in ["decode", "instructions", "find count any", "branches", "history", "profile"] {
         let what = "--task nobody: no task has this name; the trace has ETM4_0, ETM4_0 task 2, \
                     ETM4_0 task 3";
         refused(&format!("{verb} --task nobody"), what);

@@ -231,6 +231,16 @@ impl Report {
         report
     }
 
+    /// The functions and calls are those of some tasks, which have executed these instructions. How
+    /// many calls and exceptions are theirs is in the tables.
+    pub fn set_tasks(&mut self, instructions: u64) {
+        (self.instructions, self.untraced_handlers) = (instructions, 0);
+        self.facts.retain(|(what, _)| what != "calls" && what != "exceptions");
+        for (_, value) in self.facts.iter_mut().filter(|(what, _)| what == "instructions") {
+            *value = instructions.to_string();
+        }
+    }
+
     /// States the number of exceptions that the trace reports. Not each of them begins a frame.
     pub fn set_exceptions(&mut self, reported: u64) {
         let known = self.facts.iter_mut().find(|(what, _)| what == "exceptions");

@@ -22,6 +22,7 @@ use crate::live;
 use crate::output::Output;
 use crate::report;
 use crate::run::{self, RunOptions, Runs};
+use crate::tasks::WhileRunning;
 
 /// What was found of a capture.
 #[derive(Default)]
@@ -198,14 +199,20 @@ pub fn one(
         args,
         input,
         filter,
-        selected: selected.as_ref(),
         modules: memory::modules(input.capture()),
         counted: Mutex::default(),
         pool: Pool::default(),
     };
-    let runs = Runs::new(input.buffers.len(), args.how.committed, selected.as_ref()).quiet(quiet);
+    let running = WhileRunning::new(&args.running, input, args.how.committed, &input.path)?;
+    let runs = Runs::new(input.buffers.len(), args.how.committed, selected.as_ref())
+        .quiet(quiet)
+        .of_part(running.is_some());
     let work = |_: usize, job: &Job<'_>, jobs, _: &mut listing::Write<'_>| {
-        let tally = counter.buffer(job, &runs.options(jobs))?;
+        let options = runs.options(jobs);
+        let own = running.as_ref().map(|tasks| tasks.counted(job, &options, options.selected));
+        let own = own.transpose()?;
+        let options = RunOptions { selected: own.as_ref().or(options.selected), ..options };
+        let tally = counter.buffer(job, &options)?;
         if let Ok(mut counted) = counter.counted.lock() {
             counted.bytes = counted.bytes.saturating_add(job.buffer.size().unwrap_or(1));
             counted.ranges += tally.sources.iter().map(|counts| counts.ranges).sum::<u64>();
@@ -216,6 +223,9 @@ pub fn one(
     };
     let problems = listing::buffers(input, &args.threads.jobs(), output, &runs, work)?;
     input.decodable()?;
+    if let Some(running) = &running {
+        running.check()?;
+    }
     let Counter { counted, pool, modules, .. } = counter;
     let mut counted = counted.into_inner().unwrap_or_default();
     for Worker { counts, programs, .. } in pool.all() {
@@ -235,7 +245,6 @@ struct Counter<'a> {
     args: &'a ProfileArgs,
     input: &'a Input,
     filter: &'a Filter,
-    selected: Option<&'a Selected>,
     modules: Vec<ModuleFile>,
     counted: Mutex<Counted>,
     pool: Pool,
@@ -267,7 +276,7 @@ impl Counter<'_> {
             counts.merge(more);
             true
         };
-        let (profiler, tally, caches) = if self.args.how.committed || self.selected.is_some() {
+        let (profiler, tally, caches) = if self.args.how.committed || options.selected.is_some() {
             let profiler = (profiler, listing::Nothing);
             let write = |(more, ())| write(more);
             let ((profiler, _), tally) =

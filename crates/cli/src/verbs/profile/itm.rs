@@ -1,6 +1,7 @@
 //! Profiles of ITMs: samples of the program counter.
 
 use tracewright::analysis::itm::Samples;
+use tracewright::capture::plain::line;
 use tracewright::export::samples::SampleFormat;
 
 use super::files::Files;
@@ -32,6 +33,11 @@ impl Sampled {
         input: Box<Input>,
         files: &mut Files<'_>,
     ) -> Result<(), Fail> {
+        if let Some(task) = args.running.task.first() {
+            let why =
+                "the trace is that of an ITM or STM: in which task a sample was taken is not known";
+            return Err(Fail::option("--task", &line(task), why));
+        }
         files.readable(&input)?;
         let (samples, lost) = recordings::samples(&input)?;
         let good = input.is_unchanged() && !(args.strict && lost > 0);

@@ -34,7 +34,7 @@ pub fn run(args: &ProfileArgs, paths: &[PathBuf], mut output: Output) -> Result<
     if args.module.is_some() || args.kernel || args.user || !args.exclude_process.is_empty() {
         return refused("a part of the trace is selected by the program that reads the samples");
     }
-    if args.how.committed || !args.window.window().is_all() {
+    if args.how.committed || !args.window.window().is_all() || !args.running.task.is_empty() {
         return refused("it has the samples of the whole trace");
     }
     let samples = match &args.itrace {

@@ -19,6 +19,7 @@
 //! | `tasks.rs` | the order of tasks of FreeRTOS, beside what a hook recorded |
 //! | `threads.rs` | threads, on one processor and on several |
 
+mod counted_tasks;
 mod coverage;
 mod decisions;
 mod event_tasks;

@@ -13,6 +13,7 @@ use std::{env, fs};
 use serde_json::Value;
 use tracewright_testing::{skip, tool, tool_since};
 
+use super::counted_tasks::check_coverage;
 use super::oracle::pc;
 use super::tasks::{M3, M7, compile_for, function_of};
 use super::{good, words};
@@ -330,6 +331,9 @@ fn tasks_are_those_that_the_variable_names() {
             check_names(&snapshot, &elf, &rows, &hook, context);
             let sensor = hook.iter().find(|(name, _)| name == "sensor").expect("the task").1;
             check_instructions(&snapshot, &steps, sensor);
+            if name == "freertos-named" && !context {
+                check_coverage(&snapshot);
+            }
         }
     }
 }
