@@ -121,6 +121,10 @@ pub(super) fn cover(
             continue;
         }
         own.copies += 1;
+        if evaluated.interrupted {
+            let reason = "an evaluation was not followed to its end".to_owned();
+            own.unmeasured.push(Unmatched { function: copy.function.clone(), reason });
+        }
         let vectors = evaluated.vectors(decision.conditions.len());
         let assignment = &copy.assignment;
         match assignment.outcome_known && assignment.branches.iter().all(|branch| branch.is_known) {

@@ -41,6 +41,8 @@ struct Frames {
     losses: u64,
     /// The evaluations of each frame, by copy.
     begun: HashMap<u64, Vec<(u32, Begun)>>,
+    /// The copies whose frame ended in an evaluation.
+    interrupted: Vec<u32>,
 }
 
 impl Visitor for Frames {
@@ -57,7 +59,12 @@ impl Visitor for Frames {
     }
 
     fn end(&mut self, _: &Position, node: Node, ending: Ending, _: bool) {
-        self.begun.remove(&node.number);
+        let begun = self.begun.remove(&node.number).unwrap_or_default();
+        // What passes through the frame ends the evaluation, and so does the end of the trace.
+        if !matches!(ending, Ending::Unwound | Ending::TraceEnd) {
+            let open = begun.iter().filter(|(_, begun)| begun.next.is_some());
+            self.interrupted.extend(open.map(|(copy, _)| *copy));
+        }
         // The frame beneath continues elsewhere than behind the call.
         if !matches!(ending, Ending::Return | Ending::Replaced) {
             self.losses += 1;
@@ -116,6 +123,11 @@ impl Evaluation {
             self.mark(mark);
         }
         part.part.each(first..usize::MAX, |some| self.stacks.transfers(some));
+        for copy in std::mem::take(&mut self.stacks.visitor.interrupted) {
+            if let Some(evaluated) = self.evaluated.get_mut(copy as usize) {
+                evaluated.interrupted = true;
+            }
+        }
     }
 
     fn mark(&mut self, mark: &Mark) {
@@ -135,6 +147,8 @@ impl Evaluation {
         let place = own.iter().position(|(its, _)| *its == copy);
         let before = place.and_then(|n| own.get(n)).map(|(_, begun)| *begun);
         // What began before a loss is not continued.
+        let stale = before.filter(|begun| begun.losses != *losses);
+        evaluated.interrupted |= stale.is_some_and(|begun| begun.next.is_some());
         let before = before.filter(|begun| begun.losses == *losses);
         let mut state = match before {
             Some(begun) if begun.next == Some(condition) => begun,

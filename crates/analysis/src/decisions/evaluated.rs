@@ -20,6 +20,8 @@ pub(super) struct Evaluated {
     /// Conditions that were evaluated, those that were true, the outcome.
     vectors: BTreeMap<(u64, u64, bool), u64>,
     pub(super) contradicted: bool,
+    /// An evaluation was not followed to its end.
+    pub(super) interrupted: bool,
     too_many: bool,
 }
 

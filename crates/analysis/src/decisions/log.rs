@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use tracewright_base::{Batch, BlockStep, Element, Gap, Kind, Part, Range, Turns};
+use tracewright_base::{Batch, BlockStep, Element, Gap, Kind, Part, Range, Start, Turns};
 use tracewright_decode::{Event, Fork, Listener, Program, Size};
 use tracewright_image::{Image, MemoryId};
 
@@ -173,11 +173,12 @@ impl DecisionListener {
     }
 }
 
-/// Whether instructions before and after an element may be untraced, or lost.
+/// Whether trace before an element is lost. Where tracing was off, as in a system call, a frame
+/// continues where it was.
 const fn breaks(element: &Element) -> bool {
     match element {
         Element::Gap(gap) => !matches!(gap, Gap::Data),
-        Element::TraceOn(_)
+        Element::TraceOn(Start::Overflow)
         | Element::NoCode { .. }
         | Element::Unknown { .. }
         | Element::Undecodable { .. }

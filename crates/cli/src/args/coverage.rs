@@ -41,7 +41,7 @@ pub struct CoverageArgs {
     /// Cover the decisions and conditions (MC/DC) of this file, too (repeatable): an object file of
     /// `clang -c -fprofile-instr-generate -fcoverage-mapping -fcoverage-mcdc`, which is not run, or
     /// JSON (docs/coverage.md).
-    #[arg(long = "decisions", value_name = "FILE")]
+    #[arg(long = "decisions", value_name = "FILE", conflicts_with = "task")]
     pub decisions: Vec<PathBuf>,
     /// --decisions: how a condition is shown to decide the outcome.
     #[arg(long, value_enum, default_value_t = CriterionArg::Masking, requires = "decisions")]

@@ -10,7 +10,6 @@ use tracewright::analysis::coverage::{
 use tracewright::analysis::decisions::{
     Copies, Criterion, Decision, DecisionCoverage, DecisionListener, DecisionPart, Evaluation,
 };
-use tracewright::analysis::tasks::Tasks;
 use tracewright::analysis::{Profiler, RawProfile};
 use tracewright::decode::{Jobs, Merge, Merging};
 use tracewright::export::coverage::CoverageView;
@@ -35,7 +34,7 @@ use crate::report;
 use crate::run::{self, RunOptions, Runs};
 use crate::sources::{Sources, line};
 use crate::stacks;
-use crate::tasks::WhileRunning;
+use crate::tasks::{self, WhileRunning};
 
 /// What one capture covers.
 struct Found {
@@ -232,18 +231,19 @@ impl Measure {
     }
 
     /// A buffer begins: what finds its branches, where decisions are wanted.
-    fn begin(&mut self, job: &Job<'_>) -> Option<DecisionListener> {
-        if !self.wanted {
-            return None;
-        }
+    fn begin(
+        &mut self,
+        how: &CoverageOptions<'_>,
+        job: &Job<'_>,
+    ) -> Result<Option<DecisionListener>, Fail> {
+        let Some(running) = how.running.filter(|_| self.wanted) else { return Ok(None) };
         let code = job.code();
-        let image = job.sources.first().map(|source| source.program.start());
-        let tasks = Tasks::of_capture(job.capture(), image.as_ref(), &code, &[]);
+        let tasks = tasks::of(&running.switches, job, &code, how.path)?;
         self.evaluation.begin_buffer(job.sources.len(), &code, tasks.switches());
         let transfers = stacks::transfers(job, &code, false).watching(&tasks);
         let programs = job.sources.iter().map(|source| source.program.clone()).collect();
         let (files, copies) = (Arc::clone(&self.files), Arc::clone(&self.copies));
-        Some(DecisionListener::new(transfers, files, copies, programs))
+        Ok(Some(DecisionListener::new(transfers, files, copies, programs)))
     }
 }
 
@@ -286,7 +286,10 @@ fn one(
             })
             .collect();
         let profiler = Profiler::new(programs.iter().map(|(program, _)| program.clone()));
-        let decisions = measure.lock().ok().and_then(|mut own| own.begin(job));
+        let decisions = match measure.lock() {
+            Ok(mut own) => own.begin(how, job)?,
+            Err(_) => None,
+        };
         let listener = ((profiler, Merging(Losses::default())), decisions);
         let mut all = (RawProfile::default(), Losses::default());
         let bytes = &mut *live::input_of(job.buffer);

@@ -13,6 +13,35 @@ use tracewright_testing::{Random, short_or_long, tool, tool_since};
 use super::{A64, HEADER, Machine, RISCV, START, T32, encoded, good, logged, words};
 use crate::common::{Folder, args, tracewright};
 
+/// The handler of a signal evaluates a decision within an evaluation of it. RISC-V has no
+/// `sa_restorer`.
+const SIGNAL: &str = "\
+#if defined(__riscv)
+static void prepare(void) {}
+static void interrupt(void) { handler(10); }
+#else
+#if defined(__arm__)
+enum { KILL = 37, ACTION = 174, PROCESS = 20 };
+#else
+enum { KILL = 129, ACTION = 134, PROCESS = 172 };
+#endif
+static long action[20];
+static void prepare(void) {
+  action[0] = (long)handler;
+  action[1] = 0x44000004;
+  action[2] = (long)leave_signal;
+  system_call(ACTION, 10, (long)action, 0, 8);
+}
+static void interrupt(void) {
+  system_call(KILL, system_call(PROCESS, 0, 0, 0, 0), 10, 0, 0);
+}
+#endif
+";
+const NO_SIGNAL: &str = "\
+static void prepare(void) {}
+static void interrupt(void) { handler(10); }
+";
+
 const RECORD: &str = include_str!("program/decisions.h");
 
 /// An expression.
@@ -71,13 +100,14 @@ struct Program {
 fn program(random: &mut Random, negates: bool) -> Program {
     let mut texts =
         [String::from("#include \"start.h\"\n"), String::from("#include \"record.h\"\n")];
-    let common = "NOINLINE static int call(int n) {\n  sink = n;\n  return n & 1;\n}\n";
+    let handler = "NOINLINE static void handler(int n) {\n  sink = recurse(n - 7);\n}\n";
+    let call = "NOINLINE static int call(int n) {\n  sink = n;\n  if (n == 3)\n    interrupt();\n\
+                \x20 return n & 1;\n}\n";
     let mut lines = Vec::new();
     let add = |texts: &mut [String; 2], [plain, recorded]: [&str; 2]| {
         texts[0].push_str(plain);
         texts[1].push_str(recorded);
     };
-    add(&mut texts, [common; 2]);
     // A decision is evaluated within an evaluation of itself.
     let own = "n > 0 && recurse(n - 1) && (n != 2 || sink)";
     let recorded = "C(0, n > 0) && C(1, recurse(n - 1)) && (C(2, n != 2) || C(3, sink))";
@@ -85,6 +115,9 @@ fn program(random: &mut Random, negates: bool) -> Program {
     let text = |own: &str| format!("{head}  if ({own})\n    return n;\n  return 1;\n}}\n");
     lines.push(texts[0].lines().count() + 3);
     add(&mut texts, [&text(own), &text(&format!("D(0, 4, {recorded})"))]);
+    add(&mut texts, [handler; 2]);
+    add(&mut texts, [SIGNAL, NO_SIGNAL]);
+    add(&mut texts, [call; 2]);
     let count = 40;
     for n in 1..count {
         let (mut leaves, size) = (Vec::new(), random.between(1, 6));
@@ -113,7 +146,7 @@ fn program(random: &mut Random, negates: bool) -> Program {
             .unwrap();
         }
     }
-    let mut last = String::from("void program(void) {\n  unsigned s = 7;\n");
+    let mut last = String::from("void program(void) {\n  unsigned s = 7;\n  prepare();\n");
     last.push_str("  for (int i = 0; i < 12; i++) {\n");
     for n in 1..count {
         writeln!(
