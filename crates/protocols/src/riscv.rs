@@ -70,25 +70,25 @@ pub(crate) const fn space(privilege: u8) -> Space {
 pub(crate) const MAX_BLOCKS: usize = 32;
 
 /// Passes on the elements of a turn and records its ranges.
-pub(crate) struct Recorder<'a, S> {
+pub(crate) struct Recorder<'a, S, const N: usize> {
     sink: &'a mut S,
-    ranges: [Range; MAX_BLOCKS],
+    ranges: [Range; N],
     len: usize,
     /// The turn has nothing but recorded ranges.
     whole: bool,
 }
 
-impl<'a, S: Sink> Recorder<'a, S> {
+impl<'a, S: Sink, const N: usize> Recorder<'a, S, N> {
     pub(crate) fn new(sink: &'a mut S) -> Self {
         let last = Last::new(&Instruction::default(), false);
         let cycles = Counted::UNKNOWN;
         let empty = Range { start: 0, bytes: 0, instructions: 0, cycles, last };
-        Recorder { sink, ranges: [empty; MAX_BLOCKS], len: 0, whole: true }
+        Recorder { sink, ranges: [empty; N], len: 0, whole: true }
     }
 
     /// Whether there is no room for another range.
     pub(crate) const fn is_full(&self) -> bool {
-        self.len >= MAX_BLOCKS
+        self.len >= N
     }
 
     /// The ranges of the turn. `None` if it has other elements, or more.
@@ -107,7 +107,7 @@ impl<'a, S: Sink> Recorder<'a, S> {
     }
 }
 
-impl<S: Sink> Sink for Recorder<'_, S> {
+impl<S: Sink, const N: usize> Sink for Recorder<'_, S, N> {
     fn element(&mut self, at: u64, element: Element) {
         match (element, self.ranges.get_mut(self.len)) {
             (Element::Range(range), Some(slot)) => {

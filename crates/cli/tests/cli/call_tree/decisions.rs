@@ -146,7 +146,19 @@ fn program(random: &mut Random, negates: bool) -> Program {
             .unwrap();
         }
     }
-    let mut last = String::from("void program(void) {\n  unsigned s = 7;\n  prepare();\n");
+    // Its turns are alike: N-Trace counts them.
+    lines.push(texts[0].lines().count() + 3);
+    for (own, text) in ["r < n", &format!("D({count}, 1, C(0, r < n))")].iter().zip(&mut texts) {
+        writeln!(
+            text,
+            "NOINLINE static int turn(int n) {{\n  int r = 0;\n  while ({own})\n    r++;\n  \
+             return r;\n}}"
+        )
+        .unwrap();
+    }
+    let mut last = String::from(
+        "void program(void) {\n  unsigned s = 7;\n  prepare();\n  sink += turn(3000);\n",
+    );
     last.push_str("  for (int i = 0; i < 12; i++) {\n");
     for n in 1..count {
         writeln!(
@@ -307,8 +319,17 @@ fn check(machine: &Machine, gcc: Option<&str>, seed: u64, negates: bool) {
             let measured = compare(&found, &own, &want, &what);
             if machine.name == "riscv" {
                 // Loops are counted.
-                let other = encoded(&path, "ntrace", &elf, &log);
-                assert_eq!(decisions(&other, &map), found, "{what} N-Trace");
+                let options = "encode --protocol ntrace --config trTeInstEnRepeatedHistory=1 \
+                               --log";
+                let other = path.join("ntrace");
+                let mut words = args(options, &[&log]);
+                words.extend(args("--image", &[&elf]));
+                words.extend(args("--output", &[&other]));
+                let output = tracewright(&words);
+                assert_eq!(output.code, Some(0), "{}", output.err);
+                for (line, decision) in decisions(&other, &map) {
+                    assert_eq!(Some(&decision), found.get(&line), "{what} N-Trace");
+                }
                 fs::remove_dir_all(&other).expect("a folder");
             }
             match (compiler, level) {

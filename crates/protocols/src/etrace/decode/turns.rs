@@ -118,7 +118,7 @@ impl Decoder {
         sink: &mut S,
     ) -> Walked {
         let end = self.pending.predicted() - turn;
-        let mut recorder = Recorder::new(sink);
+        let mut recorder = Recorder::<_, MAX_BLOCKS>::new(sink);
         // The blocks after the last branch of the turn lead to `pc` too.
         while self.pending.predicted() > end
             || self.position != (Position::At { pc, pending_retire: false })

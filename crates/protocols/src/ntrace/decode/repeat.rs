@@ -10,6 +10,10 @@ use super::{Branch, Decoder, Position};
 use crate::ntrace::config::Config;
 use crate::riscv::Recorder;
 
+/// The most ranges of a turn that is emitted as a number of equal turns: 31 outcomes, with jumps,
+/// calls and returns between them.
+const MAX_RANGES: usize = 256;
+
 /// What a turn repeats.
 #[derive(Clone, Copy)]
 pub(super) enum Turn {
@@ -82,7 +86,7 @@ impl Decoder {
                 self.give_up(at, Element::Inconsistency(Inconsistency::ExpansionLimit), sink);
                 break;
             }
-            let mut recorder = Recorder::new(sink);
+            let mut recorder = Recorder::<_, MAX_RANGES>::new(sink);
             if !self.turn(at, turn, config, code, &mut recorder) {
                 break;
             }
