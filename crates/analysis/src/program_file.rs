@@ -143,3 +143,25 @@ pub(crate) fn file_of(files: &[ProgramFile], image: &Image, address: u64) -> Opt
     let is = |file: &ProgramFile| [file.module, file.dump].contains(&Some(module.index));
     Some((files.iter().position(is)?, module.bias))
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// An ELF file for AArch64 with one segment of NOPs at 0x8000.
+    pub(crate) fn elf() -> Bytes {
+        let numbers = |size: usize, numbers: &[u64]| -> Vec<u8> {
+            numbers.iter().flat_map(|n| n.to_le_bytes().into_iter().take(size)).collect()
+        };
+        let mut file = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0".to_vec();
+        file.extend(numbers(2, &[2, 183]));
+        file.extend(numbers(4, &[1]));
+        file.extend(numbers(8, &[0x8000, 64, 0]));
+        file.extend(numbers(4, &[0]));
+        file.extend(numbers(2, &[64, 56, 1, 0, 0, 0]));
+        file.extend(numbers(4, &[1, 5]));
+        file.extend(numbers(8, &[120, 0x8000, 0x8000, 16, 16, 4]));
+        file.extend([0x1f, 0x20, 0x03, 0xd5].repeat(4));
+        Bytes::from(file)
+    }
+}

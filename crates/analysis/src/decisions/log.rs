@@ -262,3 +262,146 @@ impl Fork for DecisionListener {
         self.transfers.size().and(Size::of(self.marks.len() * size_of::<Mark>()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use tracewright_base::{
+        BatchBuffer, CachedBlocks, Counted, Instruction, Isa, Last, Range, Role,
+    };
+    use tracewright_capture::{Capture, Dump, Form};
+    use tracewright_image::{Elf, Image, Load, Module};
+    use tracewright_symbols::{Functions, Region};
+
+    use super::super::assign::{Assigned, Assignment};
+    use super::super::copies::Copy;
+    use super::super::{Condition, Criterion, Decision, Evaluation, Next, Vector};
+    use super::*;
+    use crate::code::Code;
+    use crate::program_file::program_files;
+    use crate::program_file::tests::elf;
+
+    /// `a && b`, whose conditions are evaluated at 0x8000 and 0x8008.
+    fn decision() -> (Decision, Copies) {
+        let region = Region::default();
+        let condition = |next| Condition { region, text: String::new(), next };
+        let both = [Next::Outcome(false), Next::Outcome(true)];
+        let decision = Decision {
+            file: String::new(),
+            region,
+            conditions: vec![
+                condition([Next::Outcome(false), Next::Condition(1)]),
+                condition(both),
+            ],
+            exact: true,
+            leads_to: Default::default(),
+            refused: None,
+        };
+        let assigned = |address| Assigned { address, taken_is_true: true, is_known: true };
+        let assignment = Assignment {
+            branches: vec![assigned(0x8000), assigned(0x8008)],
+            outcomes: vec![[Some(false), None], [Some(false), Some(true)]],
+            outcome_known: true,
+        };
+        let branch = |condition| BranchOf { copy: 0, condition, taken_is_true: true };
+        let copies = Copies {
+            unmatched: vec![Vec::new()],
+            all: vec![Copy { decision: 0, function: None, assignment }],
+            branches: vec![HashMap::from([(0x8000, branch(0)), (0x8008, branch(1))])],
+        };
+        (decision, copies)
+    }
+
+    fn range(start: u64, taken: bool) -> Range {
+        let instruction = Instruction {
+            size: 4,
+            isa: Isa::A64,
+            kind: Kind::Branch,
+            role: Role::Jump,
+            conditional: true,
+            ..Instruction::default()
+        };
+        let last = Last::new(&instruction, taken);
+        Range { start, bytes: 4, instructions: 1, cycles: Counted::UNKNOWN, last }
+    }
+
+    /// The evaluations of what `feed` passes on.
+    fn vectors(feed: impl FnOnce(&mut DecisionListener)) -> BTreeMap<Vector, u64> {
+        let mut dump = Dump::new("program", 0, elf());
+        dump.form = Form::Elf;
+        let capture = Capture { memory: vec![dump], ..Capture::default() };
+        let files = Arc::new(program_files(&capture));
+        let regions = Elf::read(&elf(), "program", Load::default()).expect("a program").regions;
+        let module = Module { index: 0, bias: 0 };
+        let regions = regions.into_iter().map(|region| region.of_module(module));
+        let program = Program::Image(Image::new(regions).into());
+        let (decision, copies) = decision();
+        let (decisions, copies): (Arc<[_]>, _) = (vec![decision].into(), Arc::new(copies));
+        let code = Code::of(Functions::default(), 1);
+        let transfers = Transfers::new(code.clone(), Vec::new());
+        let mut listener =
+            DecisionListener::new(transfers, files, Arc::clone(&copies), vec![program]);
+        let mut evaluation = Evaluation::new(decisions, copies);
+        evaluation.begin_buffer(1, &code, &[]);
+        feed(&mut listener);
+        listener.element(0, 9, Element::End);
+        evaluation.part(&listener.take());
+        let mut covered = evaluation.cover(Criterion::Masking);
+        covered.pop().expect("a decision").vectors
+    }
+
+    /// Turns of a loop have the evaluations of each turn by itself, also where an evaluation begins
+    /// in one turn and ends in the next.
+    #[test]
+    fn turns_are_counted() {
+        let turns = [
+            vec![range(0x8000, false)],
+            vec![range(0x8000, true), range(0x8008, false)],
+            vec![range(0x8008, true), range(0x8000, true)],
+            vec![
+                range(0x8000, true),
+                range(0x8004, true),
+                range(0x8008, true),
+                range(0x8000, false),
+            ],
+        ];
+        for (ranges, times) in turns.iter().zip([1, 2, 3, 1000]).chain(turns.iter().zip([900; 4])) {
+            let each = vectors(|listener| {
+                for range in (0..times).flat_map(|_| ranges) {
+                    listener.element(0, 5, Element::Range(*range));
+                }
+            });
+            let counted = vectors(|listener| {
+                let mut buffer = BatchBuffer::default();
+                buffer.turns(Turns { at: 5, ranges, times, listed: false });
+                listener.batch(&buffer.batch(0, CachedBlocks::none()));
+            });
+            assert_eq!(counted, each, "{times}");
+            assert!(counted.values().sum::<u64>() + 1 >= times, "{counted:?}");
+        }
+    }
+
+    /// A branch whose outcome was speculative is corrected, and what follows a loss is not of the
+    /// evaluation before it.
+    #[test]
+    fn outcomes_are_corrected_and_losses_end_evaluations() {
+        let found = vectors(|listener| {
+            for element in [
+                Element::Range(range(0x8000, true)),
+                Element::Range(range(0x8008, true)),
+                Element::Corrected { taken: false },
+                Element::Range(range(0x8000, true)),
+                Element::Gap(Gap::Overflow),
+                Element::Range(range(0x8008, true)),
+                Element::Range(range(0x8000, false)),
+                Element::Corrected { taken: true },
+                Element::Range(range(0x8008, true)),
+            ] {
+                listener.element(0, 5, element);
+            }
+        });
+        let vector = |second| Vector { values: vec![Some(true), Some(second)], outcome: second };
+        assert_eq!(found, BTreeMap::from([(vector(false), 1), (vector(true), 1)]));
+    }
+}
