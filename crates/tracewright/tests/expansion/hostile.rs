@@ -153,6 +153,8 @@ impl Sink for Decoded {
     }
 
     fn turns(&mut self, turns: Turns<'_>) {
+        let one: u64 = turns.ranges.iter().map(|range| u64::from(range.instructions)).sum();
+        self.instructions += turns.times * one;
         self.elements += if turns.listed { turns.times * turns.ranges.len() as u64 } else { 1 };
     }
 }
@@ -217,4 +219,24 @@ fn hostile_traces_are_bounded() {
             assert_eq!(whole, cached, "{}, by {piece}", trace.name);
         }
     }
+}
+
+/// Turns of a loop are no straight code, also where a turn has 93 ranges: a history of 31 branches
+/// in a loop with two jumps.
+#[test]
+fn long_turns_are_counted() {
+    let trace = Trace {
+        name: "N-Trace: 16,911 repetitions of 31 turns of a loop of three blocks",
+        head: "protocol NTRACE\nconfig aligned=1 xlen=64\ncode 0x1000 RV64: c101 a009 ffdff06f\n\
+               bytes 24 15 00 83\n",
+        again: &[0x6c, 0x08, 0, 0, 0, 0, 0x81, 0x3c, 0x20, 0x13],
+    };
+    let reserved = |mut cache: Cache| {
+        cache.set_work_reserve(Reserve::new(MAX_EXPANSION, 1));
+        cache
+    };
+    let len = 4 + trace.again.len();
+    let (decoded, _) = decode(&trace, len, usize::MAX, reserved, |_| 0);
+    // The first turn begins at the branch.
+    assert_eq!((decoded.limits, decoded.instructions), (0, 16_911 * 93 - 2));
 }
