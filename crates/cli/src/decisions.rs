@@ -2,18 +2,24 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 use tracewright::analysis::coverage::{ProgramFile, SourceFile};
 use tracewright::analysis::decisions::{
-    Condition, Criterion, Decision, DecisionCoverage, MeasuredDecision, Tree, same_file,
+    Condition, Copies, Criterion, Decision, DecisionCoverage, DecisionListener, Evaluation,
+    Evaluations, MeasuredDecision, Tree, same_file,
 };
 use tracewright::capture::read_regular;
 use tracewright::image::Bytes;
 use tracewright::symbols::{CoverageMapping, MappingError, Region};
 
+use crate::args::SwitchArgs;
 use crate::fail::Fail;
+use crate::input::Job;
 use crate::sources::Sources;
+use crate::stacks;
+use crate::tasks;
 
 /// The most bytes of a file with decisions.
 const MAX_FILE: u64 = 1 << 30;
@@ -189,6 +195,60 @@ pub fn add(
         let path = path.unwrap_or(&decision.file).clone();
         let decision = decision.clone();
         sources.entry(path).or_default().decisions.push(MeasuredDecision { decision, covered });
+    }
+}
+
+/// Measures the decisions of a capture.
+pub struct Measure {
+    decisions: Arc<[Decision]>,
+    files: Arc<Vec<ProgramFile>>,
+    copies: Arc<Copies>,
+    evaluations: Mutex<Evaluations>,
+}
+
+impl Measure {
+    /// Measures `decisions` in the programs `files`.
+    pub fn new(decisions: &Arc<[Decision]>, files: &[ProgramFile]) -> Measure {
+        let files = Arc::new(if decisions.is_empty() { Vec::new() } else { files.to_vec() });
+        let copies = Arc::new(Copies::new(decisions, &files));
+        let decisions = Arc::clone(decisions);
+        Measure { decisions, files, copies, evaluations: Mutex::default() }
+    }
+
+    /// What finds the branches of a buffer, and their evaluations; `None` where no decisions are
+    /// wanted.
+    pub fn begin(
+        &self,
+        switches: &SwitchArgs,
+        job: &Job<'_>,
+        path: &Path,
+    ) -> Result<Option<(DecisionListener, Evaluation)>, Fail> {
+        if self.decisions.is_empty() {
+            return Ok(None);
+        }
+        let code = job.code();
+        let tasks = tasks::of(switches, job, &code, path)?;
+        let (decisions, copies) = (Arc::clone(&self.decisions), Arc::clone(&self.copies));
+        let sources = (job.sources.len(), &code, tasks.switches());
+        let evaluation = Evaluation::new(decisions, Arc::clone(&copies), sources);
+        let transfers = stacks::transfers(job, &code, false).watching(&tasks);
+        let programs = job.sources.iter().map(|source| source.program.clone()).collect();
+        let files = Arc::clone(&self.files);
+        let listener = DecisionListener::new(transfers, files, copies, programs);
+        Ok(Some((listener, evaluation)))
+    }
+
+    /// A buffer has ended.
+    pub fn add(&self, evaluation: Evaluation) {
+        if let Ok(mut all) = self.evaluations.lock() {
+            all.merge(evaluation.finish());
+        }
+    }
+
+    /// What was covered.
+    pub fn cover(self, criterion: Criterion) -> Vec<DecisionCoverage> {
+        let all = self.evaluations.into_inner().unwrap_or_default();
+        all.cover(&self.decisions, &self.copies, criterion)
     }
 }
 

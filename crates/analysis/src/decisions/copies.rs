@@ -13,6 +13,9 @@ use super::evidence::{Shown, shown};
 use super::walk::Walk;
 use crate::program_file::ProgramFile;
 
+/// The most lines of a decision.
+const MOST_LINES: usize = 1000;
+
 /// A copy of a decision in a program.
 #[derive(Clone, Debug)]
 pub(super) struct Copy {
@@ -179,13 +182,18 @@ fn candidates(
 ) -> Candidates {
     // By file and line: the decisions.
     let mut known = HashMap::<(u32, u32), Vec<usize>>::new();
+    let mut by_file = HashMap::<&str, Vec<usize>>::new();
+    for (n, decision) in decisions.iter().enumerate() {
+        by_file.entry(&decision.file).or_default().push(n);
+    }
     for file in 0..lines.files() as u32 {
         let Some(path) = lines.file(file) else { continue };
-        for (n, decision) in decisions.iter().enumerate() {
-            if same_file(path, &decision.file) {
-                for line in decision.region.start.0..=decision.region.end.0 {
-                    known.entry((file, line)).or_default().push(n);
-                }
+        let here = by_file.iter().filter(|(own, _)| same_file(path, own));
+        for n in here.flat_map(|(_, own)| own) {
+            let Some(region) = decisions.get(*n).map(|own| own.region) else { continue };
+            let lines = region.start.0..=region.end.0;
+            for line in lines.take(MOST_LINES) {
+                known.entry((file, line)).or_default().push(*n);
             }
         }
     }

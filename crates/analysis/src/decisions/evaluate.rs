@@ -100,18 +100,18 @@ pub struct Evaluation {
 }
 
 impl Evaluation {
-    /// No evaluations so far.
-    pub fn new(decisions: Arc<[Decision]>, copies: Arc<Copies>) -> Evaluation {
+    /// No evaluations so far, in a buffer of `sources` sources. `switches`: the functions that
+    /// switch tasks.
+    pub fn new(
+        decisions: Arc<[Decision]>,
+        copies: Arc<Copies>,
+        (sources, code, switches): (usize, &Code, &[u32]),
+    ) -> Evaluation {
         let evaluated = vec![Evaluated::default(); copies.all.len()];
-        let stacks = Stacks::new(0, Frames::default());
-        Evaluation { decisions, copies, stacks, evaluated }
-    }
-
-    /// The next buffer has `sources` sources. `switches`: the functions that switch tasks.
-    pub fn begin_buffer(&mut self, sources: usize, code: &Code, switches: &[u32]) {
-        self.stacks = Stacks::new(sources, Frames::default())
+        let stacks = Stacks::new(sources, Frames::default())
             .with_switches(switches.iter().copied())
             .with_unwind_targets(code.unwind_targets());
+        Evaluation { decisions, copies, stacks, evaluated }
     }
 
     /// Takes the next part of the trace.
@@ -184,8 +184,36 @@ impl Evaluation {
         }
     }
 
+    /// The evaluations.
+    pub fn finish(self) -> Evaluations {
+        Evaluations(self.evaluated)
+    }
+}
+
+/// The evaluations of decisions in some buffers.
+#[derive(Clone, Debug, Default)]
+pub struct Evaluations(Vec<Evaluated>);
+
+impl Evaluations {
+    /// Adds those of another buffer, by the same copies.
+    pub fn merge(&mut self, other: Evaluations) {
+        if self.0.is_empty() {
+            self.0 = other.0;
+        } else {
+            self.0.iter_mut().zip(other.0).for_each(|(own, its)| own.merge(its));
+        }
+    }
+
     /// What was covered, by decision.
-    pub fn cover(&self, criterion: Criterion) -> Vec<DecisionCoverage> {
-        covered::cover(&self.decisions, &self.copies, &self.evaluated, criterion)
+    pub fn cover(
+        &self,
+        decisions: &[Decision],
+        copies: &Copies,
+        criterion: Criterion,
+    ) -> Vec<DecisionCoverage> {
+        // Nothing was decoded.
+        let none = vec![Evaluated::default(); copies.all.len()];
+        let own = if self.0.is_empty() { &none } else { &self.0 };
+        covered::cover(decisions, copies, own, criterion)
     }
 }

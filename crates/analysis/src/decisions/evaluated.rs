@@ -55,4 +55,12 @@ impl Evaluated {
             self.too_many = true;
         }
     }
+
+    /// Adds the evaluations of another buffer.
+    pub(super) fn merge(&mut self, other: Evaluated) {
+        self.contradicted |= other.contradicted;
+        self.interrupted |= other.interrupted;
+        self.too_many |= other.too_many;
+        other.vectors.into_iter().for_each(|(vector, times)| self.add(vector, times));
+    }
 }

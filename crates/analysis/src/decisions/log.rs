@@ -276,7 +276,7 @@ mod tests {
 
     use super::super::assign::{Assigned, Assignment};
     use super::super::copies::Copy;
-    use super::super::{Condition, Criterion, Decision, Evaluation, Next, Vector};
+    use super::super::{Condition, Criterion, Decision, Evaluation, Evaluations, Next, Vector};
     use super::*;
     use crate::code::Code;
     use crate::program_file::program_files;
@@ -342,12 +342,14 @@ mod tests {
         let transfers = Transfers::new(code.clone(), Vec::new());
         let mut listener =
             DecisionListener::new(transfers, files, Arc::clone(&copies), vec![program]);
-        let mut evaluation = Evaluation::new(decisions, copies);
-        evaluation.begin_buffer(1, &code, &[]);
+        let mut evaluation =
+            Evaluation::new(Arc::clone(&decisions), Arc::clone(&copies), (1, &code, &[]));
         feed(&mut listener);
         listener.element(0, 9, Element::End);
         evaluation.part(&listener.take());
-        let mut covered = evaluation.cover(Criterion::Masking);
+        let mut all = Evaluations::default();
+        all.merge(evaluation.finish());
+        let mut covered = all.cover(&decisions, &copies, Criterion::Masking);
         covered.pop().expect("a decision").vectors
     }
 

@@ -7,9 +7,7 @@ use std::sync::{Arc, Mutex};
 use tracewright::analysis::coverage::{
     LinesOfFile, Losses, ProgramCoverage, ProgramFile, SourceFile, finish, program_files,
 };
-use tracewright::analysis::decisions::{
-    Copies, Criterion, Decision, DecisionCoverage, DecisionListener, DecisionPart, Evaluation,
-};
+use tracewright::analysis::decisions::{Criterion, Decision, DecisionCoverage, DecisionPart};
 use tracewright::analysis::{Profiler, RawProfile};
 use tracewright::decode::{Jobs, Merge, Merging};
 use tracewright::export::coverage::CoverageView;
@@ -20,7 +18,7 @@ use crate::args::{
     CoverageArgs, CoverageBy, CoverageFormatArg, CoverageKind, JobsArgs, RunningArgs, WindowArgs,
 };
 use crate::contradictions::Contradictions;
-use crate::decisions;
+use crate::decisions::{self, Measure};
 use crate::fail::Fail;
 use crate::index::{self, Selected};
 use crate::input::{Input, Job};
@@ -33,8 +31,7 @@ use crate::recordings;
 use crate::report;
 use crate::run::{self, RunOptions, Runs};
 use crate::sources::{Sources, line};
-use crate::stacks;
-use crate::tasks::{self, WhileRunning};
+use crate::tasks::WhileRunning;
 
 /// What one capture covers.
 struct Found {
@@ -213,40 +210,6 @@ pub fn sources(
     Ok(sources)
 }
 
-/// Evaluates the decisions of a capture.
-struct Measure {
-    files: Arc<Vec<ProgramFile>>,
-    copies: Arc<Copies>,
-    evaluation: Evaluation,
-    wanted: bool,
-}
-
-impl Measure {
-    fn new(decisions: &Arc<[Decision]>, files: &[ProgramFile]) -> Measure {
-        let wanted = !decisions.is_empty();
-        let files = Arc::new(if wanted { files.to_vec() } else { Vec::new() });
-        let copies = Arc::new(Copies::new(decisions, &files));
-        let evaluation = Evaluation::new(Arc::clone(decisions), Arc::clone(&copies));
-        Measure { files, copies, evaluation, wanted }
-    }
-
-    /// A buffer begins: what finds its branches, where decisions are wanted.
-    fn begin(
-        &mut self,
-        how: &CoverageOptions<'_>,
-        job: &Job<'_>,
-    ) -> Result<Option<DecisionListener>, Fail> {
-        let Some(running) = how.running.filter(|_| self.wanted) else { return Ok(None) };
-        let code = job.code();
-        let tasks = tasks::of(&running.switches, job, &code, how.path)?;
-        self.evaluation.begin_buffer(job.sources.len(), &code, tasks.switches());
-        let transfers = stacks::transfers(job, &code, false).watching(&tasks);
-        let programs = job.sources.iter().map(|source| source.program.clone()).collect();
-        let (files, copies) = (Arc::clone(&self.files), Arc::clone(&self.copies));
-        Ok(Some(DecisionListener::new(transfers, files, copies, programs)))
-    }
-}
-
 /// The coverage of a capture, and whether the command succeeds.
 fn one(
     how: &CoverageOptions<'_>,
@@ -269,7 +232,7 @@ fn one(
     };
     let runs =
         Runs::new(input.buffers.len(), how.committed, selected.as_ref()).of_part(running.is_some());
-    let measure = Mutex::new(Measure::new(how.decisions, &files));
+    let measure = Measure::new(how.decisions, &files);
     let covered = vec![ProgramCoverage::default(); files.len()];
     let total = Mutex::new(Total { covered, ..Total::default() });
     let work = |_: usize, job: &Job<'_>, jobs: Jobs, _: &mut listing::Write<'_>| {
@@ -286,19 +249,20 @@ fn one(
             })
             .collect();
         let profiler = Profiler::new(programs.iter().map(|(program, _)| program.clone()));
-        let decisions = match measure.lock() {
-            Ok(mut own) => own.begin(how, job)?,
-            Err(_) => None,
+        let measured = match how.running {
+            Some(running) => measure.begin(&running.switches, job, how.path)?,
+            None => None,
         };
+        let (decisions, mut evaluation) = measured.unzip();
         let listener = ((profiler, Merging(Losses::default())), decisions);
         let mut all = (RawProfile::default(), Losses::default());
         let bytes = &mut *live::input_of(job.buffer);
         let mut write = |(found, part): (_, Option<DecisionPart>)| {
             all.merge(found);
             if let Some(part) = part
-                && let Ok(mut own) = measure.lock()
+                && let Some(evaluation) = &mut evaluation
             {
-                own.evaluation.part(&part);
+                evaluation.part(&part);
             }
             true
         };
@@ -309,6 +273,9 @@ fn one(
         } else {
             run::run(job.session()?, job.buffer, bytes, listener, &options, write)?.1
         };
+        if let Some(evaluation) = evaluation {
+            measure.add(evaluation);
+        }
         if let Ok(mut total) = total.lock() {
             total.instructions = total.instructions.saturating_add(all.0.instructions());
             total.contradictions.add(&tally);
@@ -330,8 +297,7 @@ fn one(
         losses = 1;
     }
     let good = report::is_traced(input) && !(how.strict && problems.flawed);
-    let decisions = measure.into_inner().map(|own| own.evaluation.cover(how.criterion));
-    let decisions = decisions.unwrap_or_default();
+    let decisions = measure.cover(how.criterion);
     let programs = files.into_iter().zip(covered).collect();
     Ok((Found { programs, losses, contradictions, decisions }, good))
 }

@@ -7,6 +7,8 @@ use super::{CoverageMapping, MappedCondition, MappedDecision, Region};
 
 /// The most conditions of a decision.
 const MOST_CONDITIONS: u64 = 32767;
+/// The most branches of a function whose decisions are described: each is compared with each.
+const MOST_BRANCHES: usize = 4096;
 
 /// What a region of a mapping states.
 #[derive(Clone, Copy, Debug)]
@@ -145,6 +147,17 @@ impl<'a> Function<'a> {
     pub(super) fn decisions(&self, out: &mut CoverageMapping) {
         let expansions = self.expansions();
         let name = |file: usize| self.files.get(file).copied().unwrap_or_default().to_owned();
+        let is_branch = |own: &&Mapped| {
+            matches!(own.kind, Kind::Branch(_) | Kind::Condition(..) | Kind::Decision(_))
+        };
+        if self.regions.iter().filter(is_branch).count() > MOST_BRANCHES {
+            let places = self.regions.iter().filter(is_branch).map(|own| {
+                let (file, region) = self.outer(&expansions, (own.file, own.region));
+                (name(file), region)
+            });
+            out.unknown.extend(places);
+            return;
+        }
         // The innermost decision takes its conditions first.
         let mut decisions: Vec<(usize, Region, u64)> = Vec::new();
         for own in &self.regions {
@@ -217,17 +230,20 @@ impl<'a> Function<'a> {
     /// Whether a condition with these counters and `right` are operands of one operator: the right
     /// one is executed as often as the left one is true, or false, and nothing but the operator is
     /// between them.
-    fn are_operands(&self, (left, counters): (Region, [Counter; 2]), right: &Mapped) -> bool {
+    fn are_operands(
+        &self,
+        executed: &HashMap<Counter, Vec<usize>>,
+        (left, counters): (Region, [Counter; 2]),
+        right: &Mapped,
+    ) -> bool {
         if left.end > right.region.start {
             return false;
         }
         let own = || self.regions.iter().filter(|other| other.file == right.file);
-        let mut executed = own().filter(|other| match other.kind {
-            Kind::Code(counter) => {
-                counters.contains(&counter) && other.region.contains(&right.region)
-            }
-            _ => false,
-        });
+        let all = counters.iter().filter_map(|counter| executed.get(counter)).flatten();
+        let mut executed = all
+            .filter_map(|n| self.regions.get(*n))
+            .filter(|other| other.file == right.file && other.region.contains(&right.region));
         executed.any(|other| {
             let (whole, start) = (other.region == right.region, other.region.start);
             // Later versions of clang state what is between operands.
@@ -247,6 +263,13 @@ impl<'a> Function<'a> {
 
     /// Appends the decisions of one condition.
     fn single(&self, expansions: &HashMap<usize, (usize, Region)>, out: &mut CoverageMapping) {
+        // By counter: the code.
+        let mut executed = HashMap::<Counter, Vec<usize>>::new();
+        for (n, own) in self.regions.iter().enumerate() {
+            if let Kind::Code(counter) = own.kind {
+                executed.entry(counter).or_default().push(n);
+            }
+        }
         for own in &self.regions {
             let Kind::Branch(counters @ [on_true, on_false]) = own.kind else { continue };
             let code = || {
@@ -270,8 +293,8 @@ impl<'a> Function<'a> {
             // Both are conditions of a decision that the compiler has not described.
             let joined = self.regions.iter().any(|other| match other.kind {
                 Kind::Branch(its) if other.file == own.file => {
-                    self.are_operands((own.region, counters), other)
-                        || self.are_operands((other.region, its), own)
+                    self.are_operands(&executed, (own.region, counters), other)
+                        || self.are_operands(&executed, (other.region, its), own)
                 }
                 _ => false,
             });

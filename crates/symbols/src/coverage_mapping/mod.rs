@@ -166,7 +166,7 @@ mod tests {
     use std::process::Command;
     use std::{env, fs, process};
 
-    use tracewright_testing::tool_since;
+    use tracewright_testing::{Random, times, tool_since};
 
     use super::*;
 
@@ -235,7 +235,24 @@ int f(int a, int b, int c) {
             assert!(no.iter().any(|region| region.has((6, 21))), "{no:?}");
             assert!(yes.iter().any(|region| region.has((6, 10))), "{yes:?}");
         }
+        damaged(&fs::read(path.join("a.o")).expect("an object"));
         fs::remove_dir_all(&path).expect("a folder");
+    }
+
+    /// Damaged objects have other decisions, or none.
+    fn damaged(object: &[u8]) {
+        let mut random = Random::new(3);
+        let mut refused = 0;
+        for _ in 0..times(2000) {
+            let mut bytes = object.to_vec();
+            for _ in 0..random.between(1, 4) {
+                let at = random.index(bytes.len());
+                bytes[at] = random.next() as u8;
+            }
+            bytes.truncate(bytes.len() - if random.one_in(4) { random.index(400) } else { 0 });
+            refused += usize::from(CoverageMapping::of_elf(&Bytes::from(bytes)).is_err());
+        }
+        assert!(refused > 20, "{refused}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Reads numbers and counters.
 
 /// A counter: the number of executions, or an expression of others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Counter {
     Zero,
     Own(u64),

@@ -211,8 +211,13 @@ fn mapping(machine: &Machine, folder: &Path) -> Option<PathBuf> {
 
 /// The decisions of a trace, by line.
 fn decisions(snapshot: &Path, map: &Path) -> BTreeMap<usize, Value> {
+    decisions_with(snapshot, map, "")
+}
+
+/// The same with further options.
+fn decisions_with(snapshot: &Path, map: &Path, more: &str) -> BTreeMap<usize, Value> {
     let root = map.parent().unwrap();
-    let mut words = args("coverage --format json", &[snapshot]);
+    let mut words = args(&format!("coverage --format json {more}"), &[snapshot]);
     words.extend(args("--decisions", &[map]));
     words.extend(args("--source-root", &[root]));
     let output = tracewright(&words);
@@ -345,6 +350,16 @@ fn check(machine: &Machine, gcc: Option<&str>, seed: u64, negates: bool) {
                 _ => {}
             }
             if level == "-O0" {
+                for jobs in ["--jobs 1", "--jobs 3"] {
+                    assert_eq!(decisions_with(&snapshot, &map, jobs), found, "{what} {jobs}");
+                }
+                // Two captures of one program have the sum of both.
+                let twice =
+                    decisions_with(&snapshot, &map, &format!("--add {}", snapshot.display()));
+                for (line, own) in &found {
+                    let own = vectors(own).into_iter().map(|(vector, count)| (vector, 2 * count));
+                    assert!(own.eq(vectors(&twice[line])), "{what}");
+                }
                 cut(&snapshot, &map, &own, &want, &what);
             }
             fs::remove_dir_all(&snapshot).expect("a folder");
