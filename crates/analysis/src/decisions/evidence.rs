@@ -62,7 +62,10 @@ pub(super) fn shown(
     let mut known = BTreeSet::new();
     for copy in copies {
         for (n, branch) in copy.branches.iter().enumerate() {
-            let rows = rows_before(branch.address, lines, walk);
+            let mut rows = rows_before(branch.address, lines, walk);
+            // Code of another file that is inlined has no place in the decision.
+            let file = rows.first().map(|row| row.location.file);
+            rows.retain(|row| Some(row.location.file) == file);
             let mut conditions: Vec<usize> = rows
                 .iter()
                 .filter_map(|row| inside(decision, (row.location.line, row.column)))
