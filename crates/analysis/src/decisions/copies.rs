@@ -138,15 +138,15 @@ impl Copies {
                 continue;
             }
             let function = function.and_then(|n| functions.get(n));
-            let place = function.map(|function| (function.start, function.end));
             let function = function.map(|function| function.name.clone());
-            let reason = match matched(own, &candidates, place, &lines, &mut walk) {
+            let reason = match matched(own, &candidates, &lines, &mut walk) {
                 Ok((found, all)) => {
                     for assignment in found {
                         let function = function.clone();
                         self.insert(number, Copy { decision, function, assignment });
                     }
-                    let why = "the compiler may also evaluate it without a branch";
+                    let why =
+                        "the compiler may optimise: it may also be evaluated without a branch";
                     (!all).then(|| why.to_owned())
                 }
                 Err(reason) => Some(reason),
@@ -235,11 +235,10 @@ fn nearest(decisions: &[Decision], here: &[usize], place: Place) -> Vec<usize> {
 }
 
 /// The copies of a decision whose conditions are evaluated by `candidates`, all of them; and
-/// whether no other code of the function evaluates them.
+/// whether nothing else evaluates them.
 fn matched(
     decision: &Decision,
     candidates: &BTreeSet<u64>,
-    function: Option<(u64, u64)>,
     lines: &Lines,
     walk: &mut Walk<'_>,
 ) -> Result<(Vec<Assignment>, bool), String> {
@@ -284,7 +283,7 @@ fn matched(
             ),
         });
     }
-    let shown = shown(decision, &found, function, lines, walk);
+    let shown = shown(decision, &found, lines, walk);
     if shown == Shown::Nothing {
         return Err(
             "the compiler may evaluate its conditions in another order, and the line table \

@@ -2,8 +2,6 @@
 //! of `a && b` is that of `b && a`, and optimisers evaluate conditions without side
 //! effects in any order.
 
-use std::collections::BTreeSet;
-
 use tracewright_base::Kind;
 use tracewright_symbols::{Lines, Place, Row};
 
@@ -33,23 +31,22 @@ impl Compiler {
     }
 }
 
-/// What the line table shows of the copies of a decision in a function.
+/// What is known of the copies of a decision in a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shown {
     /// Each branch evaluates its condition, and nothing else evaluates one.
     All,
-    /// Each branch does, and other code may evaluate conditions without one.
+    /// Each branch does. An optimiser may evaluate conditions without a branch, and leave out
+    /// evaluations whose outcome is known from an earlier branch.
     Part,
     /// It is not known which condition a branch evaluates.
     Nothing,
 }
 
-/// What is shown of `copies`, all of which are in the code from `function.0` up to `function.1`, or
-/// in none.
+/// What is known of `copies`.
 pub(super) fn shown(
     decision: &Decision,
     copies: &[Assignment],
-    function: Option<(u64, u64)>,
     lines: &Lines,
     walk: &mut Walk<'_>,
 ) -> Shown {
@@ -59,7 +56,6 @@ pub(super) fn shown(
     if compiler.in_order {
         return Shown::All;
     }
-    let mut known = BTreeSet::new();
     for copy in copies {
         for (n, branch) in copy.branches.iter().enumerate() {
             let mut rows = rows_before(branch.address, lines, walk);
@@ -76,31 +72,9 @@ pub(super) fn shown(
             if conditions.is_empty() || conditions.iter().any(|own| *own != n) {
                 return Shown::Nothing;
             }
-            known.extend(rows.iter().map(|row| row.start));
         }
     }
-    // An optimiser may also evaluate a condition without a branch.
-    let Some((start, end)) = function.filter(|_| copies.len() == 1) else { return Shown::Part };
-    let rows = lines.rows();
-    let own =
-        rows.partition_point(|row| row.start < start)..rows.partition_point(|row| row.start < end);
-    let file = lines.row(first.address).map(|row| row.location.file);
-    let all = rows.get(own).unwrap_or_default().iter().all(|row| {
-        let here = Some(row.location.file) == file
-            && inside(decision, (row.location.line, row.column)).is_some();
-        !here || known.contains(&row.start) || only_jumps(row, walk)
-    });
-    if all { Shown::All } else { Shown::Part }
-}
-
-/// Whether nothing is evaluated in a row.
-fn only_jumps(row: &Row, walk: &mut Walk<'_>) -> bool {
-    let first = walk.instruction(row.start);
-    first.is_some_and(|own| {
-        own.is_unconditional()
-            && !Walk::calls(&own)
-            && row.start.checked_add(u64::from(own.size).saturating_sub(1)) == Some(row.last)
-    })
+    Shown::Part
 }
 
 /// The rows of the code that is executed before a branch and behind the branch before it; that of

@@ -251,16 +251,21 @@ fn independent(want: &Vectors, n: usize, unique: bool) -> bool {
     })
 }
 
-/// Compares what is measured with what the program recorded; returns how many decisions are.
+/// Compares what is measured with what the program recorded; returns how many decisions are
+/// measured, at least in part: what is covered of them was executed.
 fn compare(found: &BTreeMap<usize, Value>, own: &Program, want: &[Vectors], what: &str) -> usize {
     let mut measured = 0;
     for (n, line) in own.lines.iter().enumerate() {
         let Some(decision) = found.get(line) else { continue };
         let whole = decision["unmeasured"].as_array().is_some_and(Vec::is_empty);
         let named = decision["unnamed_copies"] == 0;
-        measured += usize::from(whole);
+        measured += usize::from(decision["copies"].as_u64() > Some(0));
         if whole && named {
             assert_eq!(vectors(decision), want[n], "{what}: {decision}");
+        }
+        for (vector, count) in vectors(decision) {
+            let all = want[n].get(&vector).copied().unwrap_or(0);
+            assert!(count <= all, "{what}: {vector} of {decision}");
         }
         for (n, (own, want)) in decision["conditions"]
             .as_array()
@@ -344,6 +349,12 @@ fn check(machine: &Machine, gcc: Option<&str>, seed: u64, negates: bool) {
                 (_, "-O0") => {
                     // Clang 19 describes no decisions with `!` in front of parentheses.
                     let known = own.lines.iter().filter(|line| found.contains_key(line)).count();
+                    let whole = |line| {
+                        found.get(line).is_some_and(|own: &Value| {
+                            own["unmeasured"].as_array().is_some_and(Vec::is_empty)
+                        })
+                    };
+                    let measured = own.lines.iter().filter(|line| whole(line)).count();
                     let least = if negates { 10 } else { known };
                     assert!(measured >= least && known > 30, "{what}: {measured} of {known}");
                 }
