@@ -137,7 +137,7 @@ fn every_example_runs() {
     if let Some(recording) = &recording {
         fs::copy(recording, folder.path("capture.sr")).unwrap();
     }
-    let gdb = tool(&[("gdb-multiarch", "gdb-multiarch"), ("gdb", "gdb")]);
+    let gdb = tool(&[("gdb-multiarch", "gdb-multiarch"), ("gdb", "gdb-multiarch")]);
     let mut count = 0;
     for verb in verbs() {
         let words: Vec<_> = verb.iter().map(String::as_str).chain(["--help"]).collect();
