@@ -1,4 +1,6 @@
-//! The intermediate format of gcov: JSON, format version 1. (gcov(1), `--json-format`)
+//! The intermediate format of gcov: JSON, format version 1; and with decisions version 2 of GCC 14,
+//! which has conditions and the numbers of blocks. Here each branch is a block, and each outcome.
+//! (gcov(1), `--json-format`)
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -10,10 +12,13 @@ use crate::text::json;
 
 /// The file.
 pub(super) fn write(view: &CoverageView<'_>) -> String {
-    let mut out = String::from(
-        "{\"format_version\":\"1\",\"gcc_version\":\"tracewright\",\
-         \"current_working_directory\":\"/\",\"data_file\":\"trace\",\"files\":[",
+    let has_decisions = view.sources.values().any(|source| !source.decisions.is_empty());
+    let version = if has_decisions { 2 } else { 1 };
+    let mut out = format!(
+        "{{\"format_version\":\"{version}\",\"gcc_version\":\"tracewright\",\
+         \"current_working_directory\":\"/\",\"data_file\":\"trace\",\"files\":["
     );
+    let mut blocks = 0usize;
     for (n, (path, source)) in view.sources.iter().enumerate() {
         let comma = if n == 0 { "" } else { "," };
         let _ = write!(out, "{comma}\n{{\"file\":{},\"functions\":[", json(path));
@@ -43,23 +48,31 @@ pub(super) fn write(view: &CoverageView<'_>) -> String {
             let _ = write!(
                 out,
                 "{comma}\n{{\"line_number\":{number},\"count\":{},\"function_name\":{},\
-                 \"unexecuted_block\":{},\"branches\":[",
+                 \"unexecuted_block\":{},{}\"branches\":[",
                 count,
                 json(function),
-                count == 0
+                count == 0,
+                if has_decisions { "\"block_ids\":[]," } else { "" }
             );
-            let outcomes = line.branches.iter().flat_map(|branch| {
+            let first = blocks;
+            blocks += 3 * line.branches.len();
+            let outcomes = (first..).step_by(3).zip(&line.branches).flat_map(|(block, branch)| {
                 let [taken, not] = branch.counts;
-                [(taken, false), (not, true)]
+                [(taken, false, block + 1), (not, true, block + 2)]
                     .into_iter()
-                    .filter_map(|(count, falls)| Some((count?, falls)))
+                    .filter_map(move |(count, falls, to)| Some((count?, falls, block, to)))
             });
-            for (n, (count, fallthrough)) in outcomes.enumerate() {
+            for (n, (count, fallthrough, from, to)) in outcomes.enumerate() {
                 let comma = if n == 0 { "" } else { "," };
                 let _ = write!(
                     out,
-                    "{comma}{{\"count\":{count},\"fallthrough\":{fallthrough},\"throw\":false}}"
+                    "{comma}{{\"count\":{count},\"fallthrough\":{fallthrough},\"throw\":false"
                 );
+                if has_decisions {
+                    let _ =
+                        write!(out, ",\"source_block_id\":{from},\"destination_block_id\":{to}");
+                }
+                out.push('}');
             }
             out.push(']');
             conditions(&mut out, source, *number);

@@ -371,11 +371,82 @@ fn check(machine: &Machine, gcc: Option<&str>, seed: u64, negates: bool) {
                     let own = vectors(own).into_iter().map(|(vector, count)| (vector, 2 * count));
                     assert!(own.eq(vectors(&twice[line])), "{what}");
                 }
+                formats(&snapshot, &map, &found);
                 cut(&snapshot, &map, &own, &want, &what);
             }
             fs::remove_dir_all(&snapshot).expect("a folder");
         }
     }
+}
+
+/// The formats of other tools have the conditions that were shown to be independent.
+fn formats(snapshot: &Path, map: &Path, found: &BTreeMap<usize, Value>) {
+    let text = |format: &str| {
+        let mut words = args(&format!("coverage --format {format}"), &[snapshot]);
+        words.extend(args("--decisions", &[map]));
+        words.extend(args("--source-root", &[map.parent().unwrap()]));
+        let output = tracewright(&words);
+        assert_eq!(output.code, Some(0), "{}", output.err);
+        output.out
+    };
+    let json = |format: &str| serde_json::from_str::<Value>(&text(format)).expect("JSON");
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let shown = |decision: &Value| {
+        let all = list(&decision["conditions"]);
+        let own: Option<Vec<bool>> =
+            all.iter().map(|condition| condition["independent"].as_bool()).collect();
+        own
+    };
+    // Decisions of which something is unknown are left out.
+    let known: BTreeMap<u64, Vec<Vec<bool>>> = {
+        let mut known = BTreeMap::<u64, Vec<Vec<bool>>>::new();
+        for (line, own) in found {
+            if let Some(own) = shown(own) {
+                known.entry(*line as u64).or_default().push(own);
+            }
+        }
+        known
+    };
+    let gcov = json("gcov");
+    assert_eq!(gcov["format_version"], "2");
+    let mut of_gcov = BTreeMap::new();
+    for line in list(&gcov["files"]).iter().flat_map(|file| list(&file["lines"])) {
+        let mut blocks = list(&line["branches"]).into_iter();
+        assert!(blocks.all(|own| own["source_block_id"].is_u64()), "{line}");
+        for own in list(&line["conditions"]) {
+            let count = own["count"].as_u64().unwrap() / 2;
+            let missing = list(&own["not_covered_true"]);
+            let independent = (0..count).map(|n| !missing.contains(&n.into())).collect();
+            let line = line["line_number"].as_u64().unwrap();
+            of_gcov.entry(line).or_insert_with(Vec::new).push(independent);
+        }
+    }
+    let llvm = json("llvm-cov");
+    let mut of_llvm = BTreeMap::new();
+    for file in list(&llvm["data"][0]["files"]) {
+        for own in list(&file["mcdc_records"]) {
+            let independent = list(&own[9]).iter().map(|own| own.as_bool().unwrap()).collect();
+            of_llvm.entry(own[0].as_u64().unwrap()).or_insert_with(Vec::new).push(independent);
+        }
+    }
+    let mut of_lcov = BTreeMap::<u64, Vec<Vec<bool>>>::new();
+    for record in text("lcov").lines().filter_map(|line| line.strip_prefix("MCDC:")) {
+        let [line, _, sense, taken, index, _] = record.splitn(6, ',').collect::<Vec<_>>()[..]
+        else {
+            panic!("{record}");
+        };
+        if sense == "t" {
+            let lists = of_lcov.entry(line.parse().unwrap()).or_default();
+            if index == "0" {
+                lists.push(Vec::new());
+            }
+            lists.last_mut().unwrap().push(taken == "1");
+        }
+    }
+    // The list has one decision of a line, and a line here has no more.
+    assert_eq!(of_gcov, known);
+    assert_eq!(of_llvm, known);
+    assert_eq!(of_lcov, known);
 }
 
 /// Of a trace whose begin or end is missing, nothing else is covered than of the whole.
