@@ -8,7 +8,7 @@ use serde_json::Value;
 use tracewright::analysis::coverage::{ProgramFile, SourceFile};
 use tracewright::analysis::decisions::{
     Condition, Copies, Criterion, Decision, DecisionCoverage, DecisionListener, Evaluation,
-    Evaluations, MeasuredDecision, Tree, same_file,
+    Evaluations, MeasuredDecision, SourceText, Tree, same_file,
 };
 use tracewright::capture::read_regular;
 use tracewright::image::Bytes;
@@ -171,11 +171,13 @@ fn of_description(text: &str) -> Result<Vec<Decision>, String> {
 pub fn read_texts(decisions: &mut [Decision], files: &[ProgramFile], sources: &Sources<'_>) {
     let folders: BTreeSet<PathBuf> = files.iter().filter_map(|file| file.folder.clone()).collect();
     let of = SourceFile { folders, ..SourceFile::default() };
-    let mut texts = BTreeMap::<String, Option<String>>::new();
+    let mut texts = BTreeMap::<String, Option<SourceText>>::new();
     for decision in decisions {
         let text = texts.entry(decision.file.clone());
-        let text =
-            text.or_insert_with(|| sources.read(&decision.file, &of).ok().map(|(text, _)| text));
+        let text = text.or_insert_with(|| {
+            let read = sources.read(&decision.file, &of).ok();
+            read.map(|(text, _)| SourceText::new(text))
+        });
         if let Some(text) = text {
             decision.read_text(text);
         }
@@ -189,10 +191,14 @@ pub fn add(
     covered: Vec<DecisionCoverage>,
     (criterion, losses): (Criterion, bool),
 ) {
+    let mut paths = BTreeMap::<&str, String>::new();
     for (decision, mut covered) in decisions.iter().zip(covered) {
         covered.finish(criterion, losses);
-        let path = sources.keys().find(|path| same_file(path, &decision.file));
-        let path = path.unwrap_or(&decision.file).clone();
+        let path = paths.entry(&decision.file).or_insert_with(|| {
+            let path = sources.keys().find(|path| same_file(path, &decision.file));
+            path.unwrap_or(&decision.file).clone()
+        });
+        let path = path.clone();
         let decision = decision.clone();
         sources.entry(path).or_default().decisions.push(MeasuredDecision { decision, covered });
     }

@@ -76,9 +76,9 @@ impl Decision {
     }
 
     /// Takes the texts of its conditions, and the operators between them, from the source file.
-    pub fn read_text(&mut self, source: &str) {
+    pub fn read_text(&mut self, source: &SourceText) {
         for condition in &mut self.conditions {
-            condition.text = part(source, condition.region).map(single_line).unwrap_or_default();
+            condition.text = source.part(condition.region).map(single_line).unwrap_or_default();
         }
         if self.refused.is_none() && is_operand(source, self.region) {
             self.refused = Some("it is part of a decision that the compiler does not describe");
@@ -87,7 +87,8 @@ impl Decision {
             return;
         }
         let regions: Vec<Region> = self.conditions.iter().map(|own| own.region).collect();
-        let next = part(source, self.region)
+        let next = source
+            .part(self.region)
             .and_then(|text| expression::order(text, self.region.start, &regions));
         let Some(next) = next else { return };
         // The order of evaluation is that of the compiler; another text is not that of the program.
@@ -105,25 +106,38 @@ impl Decision {
     }
 }
 
-/// The offset of a place. Columns count bytes.
-fn offset(source: &str, (line, column): Place) -> Option<usize> {
-    let mut start = 0;
-    for _ in 1..line {
-        start += source.get(start..)?.find('\n')? + 1;
-    }
-    Some(start + column.checked_sub(1)? as usize)
+/// The text of a source file, with the offset of each line.
+#[derive(Clone, Debug)]
+pub struct SourceText {
+    text: String,
+    lines: Vec<usize>,
 }
 
-/// The text of a region.
-fn part(source: &str, region: Region) -> Option<&str> {
-    source.get(offset(source, region.start)?..offset(source, region.end)?)
+impl SourceText {
+    /// A text.
+    pub fn new(text: String) -> SourceText {
+        let ends = text.match_indices('\n').map(|(at, _)| at + 1);
+        let lines = std::iter::once(0).chain(ends).collect();
+        SourceText { text, lines }
+    }
+
+    /// The offset of a place. Columns count bytes.
+    fn offset(&self, (line, column): Place) -> Option<usize> {
+        let start = self.lines.get(line.checked_sub(1)? as usize)?;
+        Some(start + column.checked_sub(1)? as usize)
+    }
+
+    /// The text of a region.
+    fn part(&self, region: Region) -> Option<&str> {
+        self.text.get(self.offset(region.start)?..self.offset(region.end)?)
+    }
 }
 
 /// Whether `&&` or `||` is beside a region, with nothing but parentheses and `!` between.
-fn is_operand(source: &str, region: Region) -> bool {
+fn is_operand(source: &SourceText, region: Region) -> bool {
     let skipped = |c: char| c.is_whitespace() || matches!(c, '(' | ')' | '!');
-    let before = offset(source, region.start).and_then(|at| source.get(..at));
-    let after = offset(source, region.end).and_then(|at| source.get(at..));
+    let before = source.offset(region.start).and_then(|at| source.text.get(..at));
+    let after = source.offset(region.end).and_then(|at| source.text.get(at..));
     let before = before.unwrap_or_default().trim_end_matches(skipped);
     let after = after.unwrap_or_default().trim_start_matches(skipped);
     ["&&", "||"].iter().any(|own| before.ends_with(own) || after.starts_with(own))

@@ -90,7 +90,7 @@ impl Visitor for Frames {
     }
 }
 
-/// The evaluations of decisions in one buffer after another.
+/// Follows the evaluations of decisions in a buffer.
 #[derive(Debug)]
 pub struct Evaluation {
     decisions: Arc<[Decision]>,

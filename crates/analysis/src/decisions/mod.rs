@@ -32,7 +32,7 @@ mod walk;
 
 pub use copies::{Copies, Unmatched, same_file};
 pub use covered::{ConditionCoverage, Criterion, DecisionCoverage, MeasuredDecision};
-pub use decision::{Condition, Decision};
+pub use decision::{Condition, Decision, SourceText};
 pub use evaluate::{Evaluation, Evaluations};
 pub use evaluated::Vector;
 pub use expression::{Next, Tree};

@@ -61,11 +61,9 @@ pub fn run(args: &CoverageArgs) -> Result<bool, Fail> {
                     known; `tracewright itm --profile --format lines` has the samples of source lines";
         return Err(Fail::input(&args.input.input, what));
     }
-    let mut output =
-        Output::open(args.outcome.output.as_deref(), &index::inputs(&first, &args.window.index))?;
-    let lacks = |(kind, _): &&(CoverageKind, f64)| kind.is_of_decisions();
+    let lacks = |(kind, _): &(CoverageKind, f64)| kind.is_of_decisions();
     if args.decisions.is_empty()
-        && (args.by == CoverageBy::Decision || args.fail_under.iter().any(|own| lacks(&own)))
+        && (args.by == CoverageBy::Decision || args.fail_under.iter().any(lacks))
     {
         let what = "decisions are wanted, and no file has them: name it with --decisions";
         return Err(Fail::text(what));
@@ -74,6 +72,11 @@ pub fn run(args: &CoverageArgs) -> Result<bool, Fail> {
     let roots = Sources::new(&args.source_roots);
     decisions::read_texts(&mut wanted, &program_files(first.capture()), &roots);
     roots.refuse(args.outcome.output.as_deref())?;
+    let inputs = args
+        .decisions
+        .iter()
+        .fold(index::inputs(&first, &args.window.index), |inputs, path| inputs.file(Some(path)));
+    let mut output = Output::open(args.outcome.output.as_deref(), &inputs)?;
     let wanted: Arc<[Decision]> = wanted.into();
     let mut sources = BTreeMap::new();
     let (mut programs, mut losses, mut good) = (Vec::new(), 0, true);
@@ -170,8 +173,7 @@ fn reaches(sources: &BTreeMap<String, SourceFile>, kind: CoverageKind, least: f6
         0 => String::new(),
         unknown => format!(", {unknown} of {} are unknown", totals.all),
     };
-    let (subject, did) = what.split_once(' ').unwrap_or((what, ""));
-    message::line(&format!("{percent:.1} % of the {subject} {did}, less than {least} %{unknown}"));
+    message::line(&format!("{percent:.1} % of the {what}, less than {least} %{unknown}"));
     false
 }
 

@@ -371,12 +371,41 @@ fn check(machine: &Machine, gcc: Option<&str>, seed: u64, negates: bool) {
                     let own = vectors(own).into_iter().map(|(vector, count)| (vector, 2 * count));
                     assert!(own.eq(vectors(&twice[line])), "{what}");
                 }
+                options(&snapshot, &map, &own, &want);
                 formats(&snapshot, &map, &found);
                 cut(&snapshot, &map, &own, &want, &what);
             }
             fs::remove_dir_all(&snapshot).expect("a folder");
         }
     }
+}
+
+/// The criterion, the least share, and the file of decisions as an output.
+fn options(snapshot: &Path, map: &Path, own: &Program, want: &[Vectors]) {
+    let unique = decisions_with(snapshot, map, "--mcdc unique-cause");
+    for (n, line) in own.lines.iter().enumerate() {
+        let Some(decision) = unique.get(line) else { continue };
+        for (at, condition) in decision["conditions"].as_array().unwrap().iter().enumerate() {
+            if let Some(shown) = condition["independent"].as_bool() {
+                assert_eq!(shown, independent(&want[n], at, true), "{at} of {decision}");
+            }
+        }
+    }
+    let run = |more: &str| {
+        let mut words = args(&format!("coverage --by decision {more}"), &[snapshot]);
+        words.extend(args("--decisions", &[map]));
+        tracewright(&words)
+    };
+    // Not all conditions of a random program are shown.
+    let output = run("--fail-under mcdc=100 --fail-under outcomes=0");
+    assert_eq!(output.code, Some(1), "{}", output.err);
+    assert!(output.err.contains("% of the conditions were shown to decide the outcome, less than"));
+    assert!(output.out.lines().last().is_some_and(|line| line.ends_with("  all")));
+    assert_eq!(run("--fail-under mcdc=0").code, Some(0));
+    let before = fs::read(map).unwrap();
+    let output = run(&format!("--output {}", map.display()));
+    assert_eq!(output.code, Some(2), "{}", output.err);
+    assert_eq!(fs::read(map).unwrap(), before);
 }
 
 /// The formats of other tools have the conditions that were shown to be independent.
