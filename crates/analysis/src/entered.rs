@@ -9,7 +9,7 @@ use crate::code::Place;
 use crate::transfer::{Kind, NO_FUNCTION, Transfer, empty};
 
 /// Transfers ahead of the one that is read whose blocks are prefetched.
-const AHEAD: usize = 8;
+const AHEAD: usize = 16;
 
 /// A block after a step that execution may leave its function by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,6 +136,7 @@ impl SharedBlocks {
         mut each: impl FnMut(&BlockTransfer, Transfer),
     ) {
         let blocks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        transfers.iter().take(AHEAD).for_each(|transfer| blocks.prefetch(transfer));
         for (n, short) in transfers.iter().enumerate() {
             if let Some(ahead) = transfers.get(n + AHEAD) {
                 blocks.prefetch(ahead);

@@ -106,6 +106,15 @@ pub(super) enum Event {
     End(usize),
 }
 
+impl Event {
+    /// The number of the activation.
+    #[inline]
+    pub(super) fn number(self) -> usize {
+        let (Event::Begin(number) | Event::End(number)) = self;
+        number
+    }
+}
+
 /// A source, and its window that is open.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SourceClock {

@@ -2,11 +2,12 @@
 //! rows, whose memory is not cached: durations of the same row are added to it together.
 
 use tracewright_base::Interval;
+use tracewright_scan::prefetch;
 
 use super::Measure;
 use super::rows::Timed;
 use super::statistics::Place;
-use super::values::{OPEN, narrow, widened};
+use super::values::{OPEN, narrow};
 
 /// The most durations that wait: 16 MiB.
 const MAX_WAITING: usize = 1 << 20;
@@ -103,7 +104,11 @@ impl Log {
             }
         }
         let mut begin = 0;
-        for (row, ends) in rows.iter_mut().zip(ends.chunks_exact(MEASURES)) {
+        for (index, ends) in ends.chunks_exact(MEASURES).enumerate() {
+            if let Some(ahead) = rows.get(index + 2) {
+                (0..MEASURES).for_each(|measure| prefetch(&ahead.measures[..], measure));
+            }
+            let Some(row) = rows.get_mut(index) else { return };
             if ends.last() == Some(&(begin as u32)) {
                 continue;
             }
@@ -113,11 +118,11 @@ impl Log {
                 if own.is_empty() {
                     continue;
                 }
-                statistics.reserve(own.len());
-                for Waiting { place, least, most, .. } in own {
-                    let place = || places.get(*place as usize).copied().unwrap_or_default();
-                    statistics.push(widened(*least), widened(*most), place);
-                }
+                let place = |index: usize| {
+                    let at = own.get(index).map_or(0, |own| own.place as usize);
+                    places.get(at).copied().unwrap_or_default()
+                };
+                statistics.push_all(own.iter().map(|own| (own.least, own.most)), place);
             }
         }
         all.clear();

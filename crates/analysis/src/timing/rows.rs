@@ -11,7 +11,7 @@ use super::statistics::Statistics;
 use super::values::OPEN;
 use super::{Limit, Measure, Verdict};
 use crate::code::FunctionId;
-use crate::counts::{FACTOR, Mix};
+use crate::counts::Mix;
 
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -169,13 +169,10 @@ pub(super) struct Rows {
     /// The number of [`Subject::Other`].
     pub(super) other: usize,
     numbers: Vec<usize>,
+    /// Those of functions without symbols, by address.
+    addresses: HashMap<u64, usize, BuildHasherDefault<Mix>>,
     others: HashMap<Subject, usize, BuildHasherDefault<Mix>>,
-    /// Rows of functions without symbols that were looked up, by a hash of the address.
-    near: Box<[(u64, usize)]>,
 }
-
-/// The most functions in [`Rows::near`], as a power of two.
-const NEAR: u32 = 15;
 
 impl Default for Rows {
     fn default() -> Rows {
@@ -184,8 +181,8 @@ impl Default for Rows {
             recent: Vec::new(),
             other: NONE,
             numbers: Vec::new(),
+            addresses: HashMap::default(),
             others: HashMap::default(),
-            near: vec![(0, NONE); 1 << NEAR].into(),
         }
     }
 }
@@ -201,19 +198,10 @@ impl Rows {
                     _ => self.find(subject),
                 }
             }
-            Subject::Function(FunctionId::At(address)) => {
-                let hash = (address.wrapping_mul(FACTOR) >> (u64::BITS - NEAR)) as usize;
-                match self.near.get(hash) {
-                    Some(&(own, row)) if own == address && row != NONE => row,
-                    _ => {
-                        let row = self.find(subject);
-                        if let Some(slot) = self.near.get_mut(hash) {
-                            *slot = (address, row);
-                        }
-                        row
-                    }
-                }
-            }
+            Subject::Function(FunctionId::At(address)) => match self.addresses.get(&address) {
+                Some(&row) => row,
+                None => self.find(subject),
+            },
             _ => self.find(subject),
         }
     }
@@ -231,6 +219,9 @@ impl Rows {
                     *slot = next;
                 }
                 *slot
+            }
+            Subject::Function(FunctionId::At(address)) => {
+                *self.addresses.entry(address).or_insert(next)
             }
             subject => *self.others.entry(subject).or_insert(next),
         };

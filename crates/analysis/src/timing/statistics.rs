@@ -127,11 +127,30 @@ impl Statistics {
         self.push(duration.least, duration.most.unwrap_or(OPEN), || place);
     }
 
-    /// Makes room for more durations.
-    pub(super) fn reserve(&mut self, more: usize) {
-        if let Stored::All { least, most } = &mut self.stored {
-            least.reserve(more);
-            most.reserve(more);
+    /// Adds durations, their bounds as [`narrow`](super::values::narrow) has them. `place` is that
+    /// of the one with an index.
+    pub(super) fn push_all<I: ExactSizeIterator<Item = (u32, u32)> + Clone>(
+        &mut self,
+        more: I,
+        place: impl Fn(usize) -> Place,
+    ) {
+        let Stored::All { least: Values::Narrow(least), most: Values::Narrow(most) } =
+            &mut self.stored
+        else {
+            for (index, (least, most)) in more.enumerate() {
+                self.push(widened(least), widened(most), || place(index));
+            }
+            return;
+        };
+        let is_first = self.count == 0;
+        self.count += more.len() as u64;
+        least.extend(more.clone().map(|(least, _)| least));
+        most.extend(more.clone().map(|(_, most)| most));
+        for (index, (least, most)) in more.enumerate() {
+            let own = (widened(most), widened(least));
+            if own > self.longest || is_first && index == 0 {
+                (self.longest, self.most) = (own, place(index));
+            }
         }
     }
 

@@ -60,14 +60,6 @@ impl Values {
         }
     }
 
-    /// Makes room for more values.
-    pub(super) fn reserve(&mut self, more: usize) {
-        match self {
-            Values::Narrow(all) => all.reserve(more),
-            Values::Wide(all) => all.reserve(more),
-        }
-    }
-
     pub(super) fn get(&self, at: usize) -> Option<u64> {
         match self {
             Values::Narrow(all) => all.get(at).copied().map(widened),

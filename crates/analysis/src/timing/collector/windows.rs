@@ -1,8 +1,13 @@
 //! The window of each source, and what executes in it.
 
+use tracewright_scan::prefetch;
+
 use super::{Thread, Timing};
 use crate::stacks::Position;
 use crate::timing::clock::{Clock, Event, SourceClock};
+
+/// Events ahead of the one that is followed whose rows are prefetched.
+const AHEAD: usize = 8;
 
 impl Timing {
     #[inline]
@@ -135,12 +140,19 @@ impl Timing {
                 own.sum.part(duration);
             }
         }
-        for (event, serial) in events.drain(..) {
-            match event {
-                Event::Begin(number) => self.begun(number, serial, now),
-                Event::End(number) => self.ended(number, now),
+        for at in 0..events.len() {
+            if let Some((event, _)) = events.get(at + AHEAD)
+                && let Some(own) = self.activations.get(event.number())
+            {
+                prefetch(&self.rows.recent, own.row);
+            }
+            match events.get(at) {
+                Some(&(Event::Begin(number), serial)) => self.begun(number, serial, now),
+                Some(&(Event::End(number), _)) => self.ended(number, now),
+                None => {}
             }
         }
+        events.clear();
         // The memory is used again.
         let clock = self.source(source);
         (clock.parts, clock.levels, clock.events) = (parts, levels, events);
