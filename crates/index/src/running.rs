@@ -51,6 +51,14 @@ impl Running {
         self.separate
     }
 
+    /// Whether they run while an instruction is executed, by its number among those of the source,
+    /// from 1.
+    pub fn has_instruction(&self, source: usize, number: u64) -> bool {
+        let edges = self.sources.get(source).map_or(&[][..], Vec::as_slice);
+        let passed = edges.partition_point(|edge| edge.instructions < number);
+        passed.checked_sub(1).and_then(|last| edges.get(last)).is_some_and(|edge| edge.runs)
+    }
+
     /// Whether they run at any time.
     pub fn is_ever(&self) -> bool {
         self.sources.iter().any(|edges| !edges.is_empty())
@@ -147,6 +155,10 @@ mod tests {
         let edges = vec![edge(0, 0, true), edge(10, 5, false), edge(15, 9, true)];
         let running = Running { sources: [edges, Vec::new()].into(), separate: false };
         assert!(running.is_ever());
+        for (number, runs) in [(1, true), (10, true), (11, false), (15, false), (16, true)] {
+            assert_eq!(running.has_instruction(0, number), runs, "{number}");
+        }
+        assert!(!running.has_instruction(1, 1) && !running.has_instruction(2, 1));
         let mut follower = Follower::new(&running);
         assert_eq!(follower.has_all(0, 11), None);
         assert_eq!(follower.has_all(0, 10), Some(true));

@@ -76,12 +76,12 @@ pub struct TimingArgs {
     /// The longest sections in which instructions mask interrupts, with the call stacks at both
     /// ends; --rows is how many.
     #[arg(long, conflicts_with_all =
-        ["function", "exceptions", "histogram", "worst", "limits", "task"])]
+        ["function", "exceptions", "histogram", "worst", "limits"])]
     pub masked: bool,
     /// The time from each event that the first query finds to the next one of the same source that
     /// the second one finds: queries of `find`, such as 'function f' 'exception 15'.
     #[arg(long, num_args = 2, value_names = ["FROM", "TO"], conflicts_with_all =
-        ["function", "exceptions", "histogram", "worst", "limits", "masked", "task"])]
+        ["function", "exceptions", "histogram", "worst", "limits", "masked"])]
     pub between: Vec<String>,
     /// The load of each processor in parts of this width, such as 10ms, or 1000 ticks of the clock:
     /// the time outside of the functions of --idle; with --task, the time in which it runs, without

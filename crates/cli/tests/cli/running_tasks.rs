@@ -13,6 +13,8 @@ use crate::common::{Folder, Output, args, tracewright};
 const NOP: u32 = 0xd503_201f;
 const RET: u32 = 0xd65f_03c0;
 const ERET: u32 = 0xd69f_03e0;
+const DAIFSET: u32 = 0xd503_42df;
+const DAIFCLR: u32 = 0xd503_42ff;
 
 const FIRST: u64 = 0x8_1000;
 const COMMON: u64 = 0x8_4000;
@@ -31,6 +33,9 @@ fn opcode(address: u64) -> u32 {
         0x8_100c | 0x8_200c | 0x8_300c => branch(0x1400_0000, address, address - 12),
         0x8_4004 => RET,
         0x9_0008 => ERET,
+        // The function masks interrupts, and its caller ends that.
+        COMMON => DAIFSET,
+        0x8_1008 | 0x8_2008 | 0x8_3008 => DAIFCLR,
         _ => NOP,
     }
 }
@@ -329,6 +334,64 @@ fn counts_and_branches_are_those_of_a_task() {
     }
 }
 
+/// Durations between events, and the begins of sections in which interrupts are masked, of a task.
+#[test]
+fn events_and_sections_are_those_of_a_task() {
+    for (seed, contexts) in [(1, false), (2, true), (5, false)] {
+        let folder = Folder::new("timed-tasks");
+        let own = execute(seed, contexts);
+        let snapshot = trace(&folder, &own, contexts);
+        let sections = |words: &str| -> Vec<u64> {
+            let words = format!("timing --masked --rows 1000 --format json {words}");
+            let text = out(&words, &snapshot);
+            let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+            lines.filter_map(|line| line["begin"]["instructions"].as_u64()).collect()
+        };
+        let (mut all, mut parts) = (sections(""), Vec::new());
+        for (task, name) in &names(&own, contexts) {
+            let select = match contexts {
+                true => format!("--task {:#x}", 0x51 + task),
+                false => format!("--task {name}"),
+            };
+            // Each begins with an instruction of the task.
+            let part = sections(&select);
+            assert!(!part.is_empty() && part.len() < all.len());
+            for number in &part {
+                assert_eq!(own.steps[*number as usize - 1], (*task, COMMON), "{seed} {task}");
+            }
+            parts.extend(part);
+            // From its loop to the function that it shares, over what other tasks execute.
+            let (from, to) = (FIRST + 0x1000 * task, COMMON);
+            let (mut begin, mut distances) = (None, Vec::new());
+            for (n, step) in own.steps.iter().enumerate().filter(|(_, step)| step.0 == *task) {
+                match step.1 {
+                    at if at == from => begin = Some(n as u64),
+                    at if at == to => distances.extend(begin.take().map(|from| n as u64 - from)),
+                    _ => {}
+                }
+            }
+            let mut words = args("timing --clock instructions --format json", &[&snapshot]);
+            words.extend(args(&select, &[]));
+            words.push("--between".into());
+            words.extend([from, to].map(|at| format!("address {at:#x}").into()));
+            let output = tracewright(&words);
+            assert_eq!(output.code, Some(0), "{}", output.err);
+            let lines = output.out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+            let found = lines.into_iter().find(|line| line["type"] == "between").unwrap();
+            distances.sort_unstable();
+            let time = &found["time"];
+            assert_eq!(time["count"].as_u64(), Some(distances.len() as u64), "{seed}: {found}");
+            let ends = [distances[0], *distances.last().unwrap(), distances.iter().sum()];
+            for (name, want) in ["min", "max", "sum"].into_iter().zip(ends) {
+                assert_eq!(time[name]["least"].as_u64(), Some(want), "{seed} {name}: {found}");
+            }
+        }
+        all.sort_unstable();
+        parts.sort_unstable();
+        assert_eq!(parts, all, "{seed}");
+    }
+}
+
 /// The page has the functions of a task, and states what is that of the whole trace.
 #[test]
 fn a_page_of_a_task() {
@@ -380,4 +443,6 @@ fn tasks_that_cannot_be_selected_are_refused() {
     refused("decode --task 2 --format opencsd", "--task");
     refused("decode --task 2 --committed", "--committed needs the whole trace");
     refused("instructions --task 2 --committed", "--committed needs the whole trace");
+    refused("timing --masked --task nobody", "--task nobody: no task has this name");
+    refused("timing --between any any --task nobody", "--task nobody: no task has this name");
 }

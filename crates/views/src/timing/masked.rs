@@ -148,6 +148,11 @@ impl Sections {
         (&self.sections, self.dropped)
     }
 
+    /// Leaves out the sections for which `wanted` does not hold.
+    pub fn retain(&mut self, wanted: impl Fn(&Section) -> bool) {
+        self.sections.retain(wanted);
+    }
+
     /// How long a section is; without an upper end if it may continue.
     pub fn time(&self, own: &Section) -> Interval {
         let time = self.points.between(own.begin.point, own.end.point);

@@ -7,7 +7,7 @@ use tracewright::analysis::timing::{
 use tracewright::base::Element;
 use tracewright::capture::plain;
 use tracewright::index::query::{Condition, Query, Which};
-use tracewright::index::{Answer, Finder, Found};
+use tracewright::index::{Answer, Finder, Found, Running};
 use tracewright::views::Source;
 use tracewright::views::functions::is_called;
 use tracewright::views::json;
@@ -20,6 +20,8 @@ use crate::input::{Input, Job};
 use crate::message;
 use crate::output::Output;
 use crate::recordings;
+use crate::run::Runs;
+use crate::tasks::WhileRunning;
 
 /// The most events of each query in one buffer.
 const MAX_EVENTS: usize = 1 << 22;
@@ -58,10 +60,18 @@ fn has_no_time(job: &Job<'_>, found: &Found) -> bool {
 }
 
 /// The events of both queries.
-fn events(input: &Input, job: &Job<'_>, queries: &[Query; 2]) -> Result<Vec<EventAt>, Fail> {
+fn events(
+    input: &Input,
+    job: &Job<'_>,
+    queries: &[Query; 2],
+    running: Option<Running>,
+) -> Result<Vec<EventAt>, Fail> {
     let (mut events, mut untimed) = (Vec::new(), None);
     let finder = Finder::new(input.trace.subject(), job.plan, None);
     let Some(mut finder) = finder else { return Ok(events) };
+    if let Some(running) = running {
+        finder = finder.while_running(running);
+    }
     finder.limit = MAX_EVENTS;
     for (n, query) in queries.iter().enumerate() {
         let answer = finder.find(query);
@@ -140,13 +150,18 @@ pub fn run(
         refuse_instructions(from, &queries[0])?;
         refuse_instructions(to, &queries[1])?;
     }
+    let running = super::running(args, input)?;
     if args.format == TimingFormat::Json {
         output.json(&json::head("timing"))?;
     }
     let mut any = false;
     for &buffer in &input.buffers {
         let job = input.job(buffer);
-        let events = events(input, &job, &queries)?;
+        let runs = Runs::new(1, false, None);
+        let while_runs =
+            |tasks: &WhileRunning<'_>| tasks.running(&job, &runs.options(args.threads.jobs()));
+        let while_running = running.as_ref().map(while_runs).transpose()?;
+        let events = events(input, &job, &queries, while_running)?;
         let (statistics, unpaired) = measured(&job, clock, events)?;
         let sources: Vec<String> = job.sources.iter().map(|source| source.name.clone()).collect();
         let shown = Shown { frequency: args.frequency, ..Shown::default() };
@@ -166,6 +181,9 @@ pub fn run(
     }
     output.close()?;
     input.decodable()?;
+    if let Some(tasks) = &running {
+        tasks.check()?;
+    }
     if !any {
         message::line("note: no event of the second query follows one of the first");
     }

@@ -26,6 +26,7 @@ pub fn run(
     if args.format == TimingFormat::Json {
         output.json(&json::head("timing"))?;
     }
+    let running = super::running(args, input)?;
     let mut found = false;
     for &buffer in &input.buffers {
         let job = input.job(buffer);
@@ -33,6 +34,11 @@ pub fn run(
         each(&job, &mut expand)?;
         let mut sections = expand.view;
         sections.finish();
+        if let Some(tasks) = &running {
+            let runs = Runs::new(1, false, None);
+            let running = tasks.running(&job, &runs.options(args.threads.jobs()))?;
+            sections.retain(|own| running.has_instruction(own.source, own.begin.instruction));
+        }
         let stacks = stacks_of(args, &job, &sections)?;
         let shown = Shown { frequency: args.frequency, rows: args.rows, ..Shown::default() };
         let (code, sources) = (&job.code(), job.sources);
@@ -46,11 +52,15 @@ pub fn run(
     }
     output.close()?;
     input.decodable()?;
+    if let Some(tasks) = &running {
+        tasks.check()?;
+    }
     if !found {
-        message::line(
-            "note: no executed instruction masks interrupts; those of exception handlers, which \
-             the processor masks, are not looked for",
-        );
+        let which = if running.is_some() { " of the selected tasks" } else { "" };
+        message::line(&format!(
+            "note: no executed instruction{which} masks interrupts; those of exception handlers, \
+             which the processor masks, are not looked for"
+        ));
     }
     Ok(found)
 }

@@ -34,7 +34,7 @@ use crate::report;
 use crate::run::{RunOptions, Runs};
 use crate::select;
 use crate::stacks;
-use crate::tasks::{self, Chosen};
+use crate::tasks::{self, Chosen, WhileRunning};
 
 /// Bytes of all buffers in which a clock is looked for.
 const LOOK: usize = 64 << 10;
@@ -131,6 +131,19 @@ fn refuse_events(args: &TimingArgs) -> Result<(), Fail> {
         None if args.masked => fail("--masked", "", "which of them mask interrupts is not known"),
         None => Ok(()),
     }
+}
+
+/// The tasks of --task, for what is measured while they run. `None`: all of the trace is.
+fn running<'a>(args: &'a TimingArgs, input: &Input) -> Result<Option<WhileRunning<'a>>, Fail> {
+    let (task, path) = (&args.only.task, &args.input.input);
+    if let Some(name) = task.first()
+        && recordings::only(input)
+    {
+        let why = "the trace is that of an ITM or STM: its packets are selected by port or \
+                   comparator, and not by task";
+        return Err(Fail::option("--task", &plain::line(name), why));
+    }
+    WhileRunning::of(task, &args.switches, input, args.how.committed, path)
 }
 
 /// Decodes a buffer in order.
