@@ -1,7 +1,6 @@
 //! The commands of `monitor`.
 
-use tracewright::index::{Answer, FindError, Found, Query};
-use tracewright_replay::{Direction, Position};
+use tracewright::index::{Answer, FindError, Found};
 
 use crate::server::Server;
 
@@ -89,67 +88,15 @@ impl Server<'_> {
         Ok(gone)
     }
 
+    /// Goes to a place. gdb shows the thread that it has selected, until it selects another one.
     fn goto(&mut self, to: &[&str]) -> Result<Result<(), String>, FindError> {
-        let none = |what: &str| Ok(Err(format!("the trace has no such {what}\n")));
-        match to {
-            ["start" | "begin"] => self.machine.go_to_end(Direction::Backward)?,
-            ["end"] => self.machine.go_to_end(Direction::Forward)?,
-            ["element", text] if !text.contains("..") => {
-                let Ok(position) = text.parse::<Position>() else {
-                    return Ok(Err(format!("`{text}` is not N or N+K\n")));
-                };
-                if !self.machine.go(position)? {
-                    return none("element");
-                }
-            }
-            [what @ ("instruction" | "time"), text] if !text.contains("..") => {
-                let Ok(number) = tracewright::index::query::number(text) else {
-                    return Ok(Err(format!("`{text}` is not a number\n")));
-                };
-                let gone = match *what {
-                    "time" => self.machine.go_to_time(number)?,
-                    _ => self.machine.go_to_instruction(number)?,
-                };
-                if !gone {
-                    return none(what);
-                }
-            }
-            query => match self.found(query)? {
-                Err(why) => return Ok(Err(why)),
-                Ok(Answer::Count(_)) => return Ok(Err("`count` finds no place\n".into())),
-                Ok(Answer::Elements(found)) => {
-                    let Some(first) = found.first() else { return none("element") };
-                    let position = Position { element: first.number, instruction: 0 };
-                    let number = first.number;
-                    if !self.machine.go(position)? {
-                        let why = format!("no instruction follows the result, element {number}\n");
-                        return Ok(Err(why));
-                    }
-                }
-            },
-        }
-        // gdb shows the thread that it has selected, until it selects another one.
-        Ok(Ok(()))
-    }
-
-    /// The answer to a query; why it has none.
-    fn found(&mut self, query: &[&str]) -> Result<Result<Answer, String>, FindError> {
-        let query = match Query::parse(query) {
-            Ok(query) => query,
-            Err(error) => return Ok(Err(format!("{error}\n"))),
-        };
-        let finder = self.machine.finder();
-        finder.limit = MOST + 1;
-        Ok(match finder.find(&query) {
-            Ok(answer) => Ok(answer),
-            Err(error @ FindError::Read(_)) => return Err(error),
-            Err(error) => Err(format!("{error}\n")),
-        })
+        let gone = self.machine.go_to_place(to)?;
+        Ok(gone.map_err(|why| format!("{why}\n")))
     }
 
     fn find(&mut self, query: &[&str]) -> Result<String, FindError> {
-        let found = match self.found(query)? {
-            Err(why) => return Ok(why),
+        let found = match self.machine.query(query, MOST + 1)? {
+            Err(why) => return Ok(format!("{why}\n")),
             Ok(Answer::Count(count)) => return Ok(format!("{count}\n")),
             Ok(Answer::Elements(found)) => found,
         };

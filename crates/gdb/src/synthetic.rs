@@ -255,6 +255,9 @@ mod tests {
             address: Some(address),
             ret,
             entry: Entry::Call,
+            thread: 0,
+            depth: 0,
+            began: 0,
             interrupts: false,
             uncertain: false,
         }

@@ -54,8 +54,23 @@ impl Machine<'_> {
         breakpoints: &[u64],
         watches: &[Watch],
     ) -> Result<Stop, FindError> {
+        self.run_until(direction, breakpoints, watches, None)
+    }
+
+    /// As [`run_watching`](Self::run_watching), and ends at `bound`, which is in that direction,
+    /// as a step does.
+    ///
+    /// # Errors
+    /// As of [`run`](Machine::run).
+    pub fn run_until(
+        &mut self,
+        direction: Direction,
+        breakpoints: &[u64],
+        watches: &[Watch],
+        bound: Option<Position>,
+    ) -> Result<Stop, FindError> {
         let from = self.here();
-        let stop = self.run(direction, breakpoints)?;
+        let stop = self.run_bounded(direction, breakpoints, bound)?;
         let to = self.here();
         let mut nearest: Option<Accessed> = None;
         for watch in watches {

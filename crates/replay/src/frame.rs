@@ -1,6 +1,7 @@
 //! A frame of a call stack.
 
 use tracewright::analysis::stacks::{Entry as FrameEntry, FunctionId, SavedFrame};
+use tracewright::index::view::OpenFrame;
 
 /// A frame of a call stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,6 +15,12 @@ pub struct Frame {
     pub ret: Option<u64>,
     /// How it began.
     pub entry: FrameEntry,
+    /// The number of its thread: frames of other tasks have another one.
+    pub thread: u32,
+    /// The number of frames beneath it. It is negative for callers that were found later.
+    pub depth: i32,
+    /// Instructions of the source before it; of a caller that was found later, before its thread.
+    pub began: u64,
     /// It is the first frame of an exception or of the handler of a signal.
     pub interrupts: bool,
     /// Trace was lost since it began: it may have ended, and what is beneath it, too.
@@ -25,6 +32,7 @@ pub struct Frame {
 pub(crate) struct Stack {
     pub(crate) element: u64,
     pub(crate) source: usize,
-    /// The outermost first.
-    pub(crate) frames: Vec<SavedFrame>,
+    pub(crate) thread: u32,
+    /// The outermost first, and where each began.
+    pub(crate) frames: Vec<(SavedFrame, OpenFrame)>,
 }

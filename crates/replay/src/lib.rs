@@ -7,6 +7,8 @@
 //! | `run.rs` | [`Machine::run`]: to the next or the previous breakpoint |
 //! | `accesses.rs`, `watch.rs` | [`Machine::run_watching`]: to data accesses; the memory that they show |
 //! | `stack.rs`, `frame.rs` | [`Machine::stack`]: the call stack at the position |
+//! | `calls.rs` | [`Machine::frame_begin`], [`Machine::frame_end`]: where a frame begins and ends |
+//! | `places.rs` | [`Machine::go_to_place`]: places that are named by words |
 //! | `windows.rs` | decoded parts of the trace, cached |
 //! | `program.rs` | the program memory of each source: sizes of instructions |
 //!
@@ -24,8 +26,10 @@
 #![warn(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
 mod accesses;
+mod calls;
 mod frame;
 mod machine;
+mod places;
 mod position;
 mod program;
 mod run;
@@ -35,5 +39,6 @@ mod windows;
 
 pub use frame::Frame;
 pub use machine::{Direction, Instruction, Machine, Stop, Stopped};
+pub use places::NoPlace;
 pub use position::Position;
 pub use watch::{Accessed, Watch};

@@ -183,6 +183,18 @@ impl<'a> Machine<'a> {
         Ok(entry.map(|entry| self.instruction(&entry, 0)))
     }
 
+    /// The last instruction of `source`; `None` where it has none.
+    ///
+    /// # Errors
+    /// Where the buffer or the index cannot be read.
+    pub fn last(&mut self, source: usize) -> Result<Option<Instruction>, FindError> {
+        let entry = self.previous_range(u64::MAX, Some(source), &mut None)?;
+        Ok(entry.map(|entry| {
+            let last = entry.range().map_or(0, |range| range.instructions - 1);
+            self.instruction(&entry, last)
+        }))
+    }
+
     /// Goes to a position: to the instruction there, or to the first later one where there is none.
     /// `false`, and the position stays, where there is no later one.
     ///

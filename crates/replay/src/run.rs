@@ -20,20 +20,47 @@ impl Machine<'_> {
     /// Where the buffer or the index cannot be read, and where the run was stopped: the position
     /// stays.
     pub fn run(&mut self, direction: Direction, breakpoints: &[u64]) -> Result<Stop, FindError> {
+        self.run_bounded(direction, breakpoints, None)
+    }
+
+    /// As [`run`](Self::run), and not beyond `bound`, which is in that direction.
+    pub(crate) fn run_bounded(
+        &mut self,
+        direction: Direction,
+        breakpoints: &[u64],
+        bound: Option<Position>,
+    ) -> Result<Stop, FindError> {
         let from = self.here();
         let hit = match direction {
-            Direction::Forward => self.hit_after(from, breakpoints)?,
-            Direction::Backward => self.hit_before(from, breakpoints)?,
+            Direction::Forward => {
+                let end = bound.map_or(u64::MAX, |bound| bound.element.saturating_add(1));
+                self.hit_after(from, breakpoints, end)?
+            }
+            Direction::Backward => {
+                let begin = bound.map_or(0, |bound| bound.element);
+                self.hit_before(from, breakpoints, begin)?
+            }
         };
-        let why = match (hit, direction) {
-            (Some((entry, n)), _) => {
+        let hit = hit.filter(|(entry, n)| {
+            let own = Position { element: entry.number, instruction: *n };
+            bound.is_none_or(|bound| match direction {
+                Direction::Forward => own < bound,
+                Direction::Backward => own > bound,
+            })
+        });
+        let why = match (hit, bound, direction) {
+            (Some((entry, n)), ..) => {
                 self.stand(&entry, n);
                 Stopped::Breakpoint
             }
-            (None, Direction::Forward) => Stopped::End,
-            (None, Direction::Backward) => Stopped::Begin,
+            (None, Some(bound), _) => {
+                self.go(bound)?;
+                Stopped::Step
+            }
+            (None, None, Direction::Forward) => Stopped::End,
+            (None, None, Direction::Backward) => Stopped::Begin,
         };
-        if hit.is_none() {
+        if matches!(why, Stopped::End | Stopped::Begin) {
             self.go_to_end(direction)?;
         }
         let (from, to) = (from.position.element, self.here().position.element);
@@ -42,10 +69,12 @@ impl Machine<'_> {
         Ok(Stop { why, lost: lost.map(|found| found.element) })
     }
 
+    /// The first hit after `from`. Elements from number `last` on need not be searched.
     fn hit_after(
         &mut self,
         from: Instruction,
         breakpoints: &[u64],
+        last: u64,
     ) -> Result<Option<(Entry, u32)>, FindError> {
         let Position { element, instruction } = from.position;
         if let Some(entry) = self.entry(element)?
@@ -58,13 +87,15 @@ impl Machine<'_> {
         if hit.is_some() {
             return Ok(hit);
         }
-        self.hit_in(end..u64::MAX, breakpoints, Direction::Forward)
+        self.hit_in(end..last, breakpoints, Direction::Forward)
     }
 
+    /// The last hit before `from`. Elements before number `first` need not be searched.
     fn hit_before(
         &mut self,
         from: Instruction,
         breakpoints: &[u64],
+        first: u64,
     ) -> Result<Option<(Entry, u32)>, FindError> {
         let Position { element, instruction } = from.position;
         if let Some(entry) = self.entry(element)?
@@ -77,7 +108,7 @@ impl Machine<'_> {
         if hit.is_some() {
             return Ok(hit);
         }
-        self.hit_in(0..begin, breakpoints, Direction::Backward)
+        self.hit_in(first..begin, breakpoints, Direction::Backward)
     }
 
     /// The first hit of the window with element `number` from there on, in a direction, and where
@@ -153,6 +184,21 @@ impl Machine<'_> {
             }
         }
         Ok(best)
+    }
+
+    /// The position of the instruction at `address` in the range with element number `element`.
+    /// `None` where it does not have one.
+    ///
+    /// # Errors
+    /// Where the buffer or the index cannot be read.
+    pub fn position_in(
+        &mut self,
+        element: u64,
+        address: u64,
+    ) -> Result<Option<Position>, FindError> {
+        let Some(entry) = self.entry(element)? else { return Ok(None) };
+        let instruction = self.hits(&entry, &[address]).next();
+        Ok(instruction.map(|instruction| Position { element, instruction }))
     }
 
     /// The instructions of the range of `entry` at breakpoints, in order.

@@ -25,17 +25,20 @@ impl Machine<'_> {
             }
             _ => {
                 let found = self.player.stack(here.position.element, source)?;
-                let frames = found.frames.into_iter().map(|(frame, _)| frame).collect();
-                Stack { element: here.position.element, source, frames }
+                let (thread, frames) = (found.thread, found.frames);
+                Stack { element: here.position.element, source, thread, frames }
             }
         };
         let mut address = Some(here.address);
-        let frames = stack.frames.iter().rev().map(|saved| {
+        let frames = stack.frames.iter().rev().map(|(saved, open)| {
             let own = Frame {
                 function: saved.function,
                 address,
                 ret: saved.ret,
                 entry: saved.entry,
+                thread: stack.thread,
+                depth: open.depth,
+                began: open.instructions,
                 interrupts: saved.exception || saved.signal,
                 uncertain: saved.uncertain,
             };
@@ -56,7 +59,8 @@ impl Machine<'_> {
         if from == to {
             return Ok(true);
         }
-        let Some(FunctionId::Known(function)) = stack.frames.last().map(|top| top.function) else {
+        let Some(FunctionId::Known(function)) = stack.frames.last().map(|top| top.0.function)
+        else {
             return Ok(false);
         };
         let Some(known) = self.code().get(function) else { return Ok(false) };

@@ -20,8 +20,12 @@ const MOST: usize = 8;
 pub(crate) struct Entry {
     pub(crate) number: u64,
     pub(crate) source: usize,
+    /// Its offset in the buffer.
+    pub(crate) at: u64,
     /// Instructions before it, of all sources.
     pub(crate) instructions: u64,
+    /// Instructions of its source before it.
+    pub(crate) of_source: u64,
     /// The last timestamp of its source.
     pub(crate) time: Option<u64>,
     pub(crate) element: Element,
@@ -129,7 +133,9 @@ fn read(
             entries.push(Entry {
                 number: passed.number,
                 source: passed.source,
+                at: passed.at,
                 instructions: passed.instructions.0,
+                of_source: passed.instructions.1,
                 time: passed.time,
                 element: passed.element,
                 selected: *own,

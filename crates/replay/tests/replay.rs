@@ -1,5 +1,6 @@
 //! Positions, steps, runs and stacks, compared with a decoding of the whole trace.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use tracewright::Trace;
@@ -24,12 +25,39 @@ impl Steps for All {
     }
 }
 
+/// A frame of a call stack: its function, and its number, as each frame has another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Called {
+    function: FunctionId,
+    number: u64,
+}
+
+/// Instructions of a source that have the same stack.
+#[derive(Clone, Debug)]
+struct Run {
+    /// Instructions of the source before them.
+    first: u64,
+    count: u64,
+    /// The outermost frame first.
+    stack: Vec<Called>,
+}
+
 /// The frames at each run of instructions.
 #[derive(Default)]
 struct Frames {
-    open: Vec<Vec<FunctionId>>,
-    /// By source: instructions of the source before it, their number, and the stack.
-    runs: Vec<Vec<(u64, u64, Vec<FunctionId>)>>,
+    open: Vec<Vec<Called>>,
+    /// By source.
+    runs: Vec<Vec<Run>>,
+    /// By number of a frame: instructions of its source before its end.
+    ends: BTreeMap<u64, u64>,
+    frames: u64,
+}
+
+impl Frames {
+    fn called(&mut self, function: FunctionId) -> Called {
+        self.frames += 1;
+        Called { function, number: self.frames }
+    }
 }
 
 impl Visitor for Frames {
@@ -41,30 +69,54 @@ impl Visitor for Frames {
     }
 
     fn begin(&mut self, position: &StackPosition, (): (), begin: &Begin) {
-        self.open[position.thread].push(begin.function);
+        let called = self.called(begin.function);
+        self.open[position.thread].push(called);
     }
 
-    fn end(&mut self, position: &StackPosition, (): (), _: Ending, _: bool) {
-        self.open[position.thread].pop();
+    fn end(&mut self, position: &StackPosition, (): (), ending: Ending, _: bool) {
+        let called = self.open[position.thread].pop();
+        if ending != Ending::TraceEnd {
+            self.ends.extend(called.map(|called| (called.number, position.instructions)));
+        }
     }
 
     fn beneath(&mut self, position: &StackPosition, (): (), begin: &Begin) -> ((), ()) {
-        self.open[position.thread].insert(0, begin.function);
+        let called = self.called(begin.function);
+        self.open[position.thread].insert(0, called);
         ((), ())
     }
 
     fn run(&mut self, position: &StackPosition, (): (), instructions: u64, _: u64) {
         let stack = self.open[position.thread].clone();
         let runs = &mut self.runs[position.source];
-        let before = runs.last().map_or(0, |(first, count, _)| first + count);
-        runs.push((before, instructions, stack));
+        let first = runs.last().map_or(0, |run| run.first + run.count);
+        runs.push(Run { first, count: instructions, stack });
     }
 }
 
 /// A buffer, and everything that was executed in it.
 struct Whole {
     instructions: Vec<(usize, u64)>,
-    runs: Vec<Vec<(u64, u64, Vec<FunctionId>)>>,
+    runs: Vec<Vec<Run>>,
+    ends: BTreeMap<u64, u64>,
+}
+
+impl Whole {
+    /// The number of instructions of the source of each instruction before it.
+    fn owns(&self) -> Vec<u64> {
+        let mut before = vec![0; 256];
+        let own = |(source, _): &(usize, u64)| {
+            before[*source] += 1;
+            before[*source] - 1
+        };
+        self.instructions.iter().map(own).collect()
+    }
+
+    /// The run of a source that has its instruction `own`.
+    fn run(&self, source: usize, own: u64) -> Option<&Run> {
+        let has = |run: &&Run| run.first <= own && own < run.first + run.count;
+        self.runs[source].iter().rfind(has)
+    }
 }
 
 fn whole(trace: &Trace, number: usize, plan: &Plan) -> Whole {
@@ -79,7 +131,8 @@ fn whole(trace: &Trace, number: usize, plan: &Plan) -> Whole {
     session.finish(&mut both);
     transfers.take().each(0..usize::MAX, |found| stacks.transfers(found));
     stacks.finish();
-    Whole { instructions: expand.view.0, runs: stacks.visitor.runs }
+    let Frames { runs, ends, .. } = stacks.visitor;
+    Whole { instructions: expand.view.0, runs, ends }
 }
 
 /// The traces of the repository, and those beside it that are small.
@@ -251,29 +304,20 @@ fn n_steps_and_n_back_are_the_identity() {
 fn stacks_are_those_of_the_whole_trace() {
     let mut random = Random::new(3);
     let mut tried = 0;
-    each(|name, trace, whole, machine| {
-        let mut before = vec![0u64; trace.plans()[0].sources.len().max(16)];
-        let owns: Vec<u64> = whole
-            .instructions
-            .iter()
-            .map(|(source, _)| {
-                before[*source] += 1;
-                before[*source] - 1
-            })
-            .collect();
+    each(|name, _, whole, machine| {
+        let owns = whole.owns();
         for _ in 0..times(280) {
             let number = random.below(whole.instructions.len() as u64);
             machine.go_to_instruction(number).expect("the trace");
             for _ in 0..4 {
                 let here = machine.here();
                 let own = owns[here.number as usize];
-                let runs = &whole.runs[here.source];
-                let run =
-                    runs.iter().rfind(|(first, count, _)| *first <= own && own < first + count);
-                let want = &run.unwrap_or_else(|| panic!("{name}: instruction {number}")).2;
+                let run = whole.run(here.source, own);
+                let run = run.unwrap_or_else(|| panic!("{name}: instruction {number}"));
+                let want: Vec<_> = run.stack.iter().map(|called| called.function).collect();
                 let got = machine.stack(here.source).expect("a stack");
                 let functions: Vec<_> = got.iter().rev().map(|frame| frame.function).collect();
-                assert_eq!(&functions, want, "{name}: instruction {} {here:?}", here.number);
+                assert_eq!(functions, want, "{name}: instruction {} {here:?}", here.number);
                 assert_eq!(got.first().and_then(|frame| frame.address), Some(here.address));
                 let outer = got.windows(2).all(|pair| pair[1].address == pair[0].ret);
                 assert!(outer, "{got:?}");
@@ -285,6 +329,50 @@ fn stacks_are_those_of_the_whole_trace() {
         }
     });
     assert!(tried >= 10_000, "{tried}");
+}
+
+/// Each frame begins with the first instruction of the whole trace that has it on its stack, and
+/// ends where it ends in the whole trace.
+#[test]
+fn frames_begin_and_end_where_stacks_change() {
+    let mut random = Random::new(5);
+    let (mut begins, mut ends) = (0, 0);
+    each(|name, _, whole, machine| {
+        let owns = whole.owns();
+        // Instructions by source and number in it.
+        let mut numbers = vec![Vec::new(); 256];
+        for (number, (source, _)) in (0u64..).zip(&whole.instructions) {
+            numbers[*source].push(number);
+        }
+        for _ in 0..times(50) {
+            let number = random.below(whole.instructions.len() as u64);
+            machine.go_to_instruction(number).expect("the trace");
+            let here = machine.here();
+            let (own, source) = (owns[number as usize], here.source);
+            let Some(run) = whole.run(source, own) else { continue };
+            let n = random.below(run.stack.len() as u64) as usize;
+            let called = run.stack[run.stack.len() - 1 - n];
+            let runs = &whole.runs[source];
+            let has = |run: &&Run| run.stack.contains(&called);
+            let first = runs.iter().find(has).map(|run| numbers[source][run.first as usize]);
+            let end = whole.ends.get(&called.number);
+            let end = end.and_then(|own| numbers[source].get(*own as usize)).copied();
+            if let Some(position) = machine.frame_begin(source, n).expect("the trace") {
+                assert!(machine.go(position).expect("the trace"));
+                assert_eq!(Some(machine.here().number), first, "{name} {number} {n}");
+                begins += 1;
+                machine.go(here.position).expect("the trace");
+            }
+            let got = machine.frame_end(source, n).expect("the trace");
+            if let Some(position) = got {
+                assert!(machine.go(position).expect("the trace"));
+            }
+            let got = got.map(|_| machine.here().number);
+            assert_eq!(got, end, "{name} {number} {n}");
+            ends += u64::from(end.is_some());
+        }
+    });
+    assert!(begins >= 150 && ends >= 100, "{begins} {ends}");
 }
 
 /// The hits of breakpoints forward are those of the whole trace, those backward the same in
