@@ -74,6 +74,7 @@ pub fn run(all: Vec<OsString>) -> u8 {
         Verb::Log(args) => verbs::log::run(&args.verb),
         Verb::Unit(args) => verbs::unit::run(&args.verb),
         Verb::View(args) => verbs::view::run(&args),
+        Verb::Dap(args) => verbs::dap::run(&args),
         Verb::Gdb(args) => verbs::gdb::run(&args),
         Verb::Gdbserver(args) => verbs::gdb::serve(&args),
         Verb::Index(args) => verbs::index::run(&args),

@@ -1,6 +1,7 @@
 //! The options and arguments of the command line.
 
 mod coverage;
+mod dap;
 mod decoding;
 mod functions;
 mod gdb;
@@ -18,6 +19,7 @@ mod units;
 mod view;
 
 pub use coverage::{CoverageArgs, CoverageBy, CoverageFormatArg, CoverageKind};
+pub use dap::{DapArgs, Launched};
 pub use decoding::{
     BenchArgs, BenchFormat, BenchSink, DecodeArgs, DemoArgs, Format, FramesArgs, InfoArgs,
     InfoFormat, InstructionFormat, InstructionsArgs, OutputArgs, PacketsArgs, RawFrames,
@@ -179,6 +181,8 @@ pub enum Verb {
     PerfScript(Own<PerfScriptArgs>),
     /// Show a trace in a browser: what ran when, at any scale.
     View(Own<ViewArgs>),
+    /// Answer an editor as a debugger that replays a trace: the Debug Adapter Protocol.
+    Dap(Own<DapArgs>),
     /// Step through a trace in gdb, backwards too.
     Gdb(Own<GdbArgs>),
     /// Answer gdb as a target that replays a trace: the remote protocol, with reverse execution.

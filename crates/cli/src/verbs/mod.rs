@@ -6,6 +6,7 @@ pub mod calls;
 pub mod compare;
 pub mod completions;
 pub mod coverage;
+pub mod dap;
 pub mod decode;
 pub mod demo;
 pub mod diff;

@@ -20,7 +20,7 @@ const LAYERS: [&[&str]; 17] = [
     &["opencsd"],
     &["tracewright"],
     &["columns", "replay"],
-    &["viewer", "gdb"],
+    &["viewer", "gdb", "dap"],
     &["cli"],
 ];
 
@@ -158,10 +158,11 @@ const WORLD: [(&str, &[&str], &str); 11] = [
     ("File::open", &["capture"], "opens a file"),
     // The output file of `-o FILE`.
     ("File::create", &["capture", "cli"], "creates a file"),
-    // A server answers while it takes requests; that of gdb reads Ctrl-C while it replays.
-    ("std::thread", &["decode", "viewer", "gdb"], "starts threads"),
+    // A server answers while it takes requests; those of debuggers read a request to stop while
+    // they replay.
+    ("std::thread", &["decode", "viewer", "gdb", "dap"], "starts threads"),
     ("thread::spawn", &["decode"], "starts threads"),
-    ("std::net", &["capture", "viewer", "gdb"], "talks to the network"),
+    ("std::net", &["capture", "viewer", "gdb", "dap"], "talks to the network"),
     ("tokio::net", &["viewer"], "accepts connections"),
     // `view` opens the browser, `gdb` starts gdb.
     ("std::process::Command", &["cli"], "starts programs"),

@@ -46,7 +46,7 @@ pub fn serve(args: &GdbserverArgs) -> Result<bool, Fail> {
 }
 
 /// Opens a capture that can be replayed.
-fn open(args: &ReplayArgs) -> Result<Input, Fail> {
+pub fn open(args: &ReplayArgs) -> Result<Input, Fail> {
     if args.how.committed {
         return Err(Fail::option("--committed", "of `gdb`", "all elements are replayed"));
     }
