@@ -1,0 +1,109 @@
+//! Data breakpoints, and memory that data accesses show.
+
+use std::fmt::Write;
+use std::process::Command;
+
+use serde_json::json;
+use tracewright_testing::tool;
+
+use crate::client::Client;
+use crate::{Folder, tracewright};
+
+/// Where the variables of the program are.
+const DATA: u64 = 0x20000;
+
+/// The log of the program in `watched.c`, and the values that it writes to its first variable, with
+/// the number of the instruction.
+fn log() -> (String, Vec<(u64, u32)>) {
+    let mut log = String::from("cpu,step,address,isa,size,value\n");
+    let (mut count, mut writes) = (0, Vec::new());
+    let mut step = |address: u64, access: Option<(&str, u64, u32, u32)>| {
+        let _ = writeln!(log, "0,instruction,{address:x},A32,,");
+        if let Some((kind, at, size, value)) = access {
+            let _ = writeln!(log, "0,{kind},{at:x},,{size},{value:x}");
+            if (kind, at) == ("write", DATA) {
+                writes.push((count, value));
+            }
+        }
+        count += 1;
+    };
+    (0..3).for_each(|n| step(0x8000 + 4 * n, None));
+    let mut sum = 0;
+    for n in (1..=5).rev() {
+        step(0x800c, Some(("read", DATA, 4, sum)));
+        step(0x8010, None);
+        sum += n;
+        step(0x8014, Some(("write", DATA, 4, sum)));
+        step(0x8018, None);
+        step(0x801c, Some(("write", DATA + 4, 1, n)));
+        step(0x8020, None);
+        step(0x8024, None);
+    }
+    (0..3).for_each(|n| step(0x8028 + 4 * n, None));
+    (log, writes)
+}
+
+/// Who wrote a variable last, and before that; forward the same, behind each write.
+#[test]
+fn who_wrote_it_last() {
+    let compiler = [("arm-linux-gnueabihf-gcc", "gcc-arm-linux-gnueabihf")];
+    let Some(compiler) = tool(&compiler) else { return };
+    let folder = Folder::new();
+    let path = |name: &str| folder.path(name);
+    std::fs::write(path("watched.c"), include_str!("../gdb/watched.c")).expect("a source");
+    let (log, writes) = log();
+    std::fs::write(path("log.csv"), log).expect("a log");
+    let options = "-march=armv7-a+fp -marm -g -O1 -static -nostdlib -fno-pie -Wl,--build-id=none \
+                   -Wl,-Ttext=0x8000 -Wl,-Tbss=0x20000 watched.c -o watched.elf";
+    let compiled =
+        Command::new(compiler).args(options.split_whitespace()).current_dir(path("")).status();
+    assert!(compiled.expect("the compiler runs").success());
+    let (elf, log, capture) = (path("watched.elf"), path("log.csv"), path("capture"));
+    tracewright(&[
+        "encode",
+        "--log",
+        &log,
+        "--protocol",
+        "ETM3",
+        "--config",
+        "ETMCR=0xd00c",
+        "--image",
+        &elf,
+        "-o",
+        &capture,
+    ]);
+    let mut client = Client::open(&capture, json!({}));
+    let info = client.good("dataBreakpointInfo", json!({ "name": "values", "bytes": 4 }));
+    let list = json!([{ "dataId": info["dataId"], "accessType": "write" }]);
+    let body = client.good("setDataBreakpoints", json!({ "breakpoints": list }));
+    assert_eq!(body["breakpoints"][0]["verified"], true, "{body} {info}");
+    let mut got = Vec::new();
+    loop {
+        let stop = client.go("reverseContinue", json!({}));
+        if stop["reason"] != "data breakpoint" {
+            break;
+        }
+        assert_eq!(stop["hitBreakpointIds"][0], body["breakpoints"][0]["id"]);
+        got.push(client.instruction());
+    }
+    got.reverse();
+    let want: Vec<u64> = writes.iter().map(|(number, _)| *number).collect();
+    assert_eq!(got, want);
+    // What no access has shown is not 0.
+    let value = json!({ "expression": "values", "context": "watch" });
+    assert_eq!(client.good("evaluate", value.clone())["result"], "unavailable");
+    for (number, written) in &writes {
+        let stop = client.go("continue", json!({}));
+        assert_eq!(stop["reason"], "data breakpoint", "{stop}");
+        assert_eq!(client.instruction(), number + 1);
+        let reference = json!({ "memoryReference": format!("{DATA:#x}"), "count": 4 });
+        let data = client.good("readMemory", reference)["data"].clone();
+        // The first three of four bytes: the others are 0.
+        let digits = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        let first = [digits[(written >> 2) as usize], digits[(written << 4 & 0x3f) as usize]];
+        let first = String::from_utf8(first.to_vec()).expect("text");
+        assert_eq!(data, format!("{first}AAAA=="), "{written}");
+    }
+    assert_ne!(client.go("continue", json!({}))["reason"], "data breakpoint");
+    client.disconnect();
+}
