@@ -132,7 +132,7 @@ pub fn from_bytes(
 #[pyfunction]
 pub fn demo(py: Python<'_>) -> PyResult<Trace> {
     let how = How { partial: false, jobs: None };
-    opened(py, Vec::new(), how, || Ok(Decoded::new(tracewright_cli::demo::capture())))
+    opened(py, Vec::new(), how, || Ok(Decoded::new((tracewright_cli::demo::QUEENS.capture)())))
 }
 
 /// Raw trace data: the name of a file, or the bytes.

@@ -58,8 +58,12 @@ impl ErrorArgs {
 Examples:
   tracewright demo                                    what the example did
   tracewright demo --write example                    the example as a snapshot
-  tracewright demo --report example.html              with its report in this file")]
+  tracewright demo --report example.html              with its report in this file
+  tracewright demo --data                             another one, with data accesses")]
 pub struct DemoArgs {
+    /// The example with data accesses: a Cortex-R5 whose program overwrites one of its variables.
+    #[arg(long)]
+    pub data: bool,
     /// Write the example as a snapshot to this folder, which must be empty or not exist.
     #[arg(long, value_name = "FOLDER")]
     pub write: Option<PathBuf>,

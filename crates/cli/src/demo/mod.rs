@@ -1,4 +1,5 @@
-//! The built-in example: a program for a Cortex-M7, and the trace of an execution of it.
+//! The built-in examples: a program for a Cortex-M7, and the trace of an execution of it;
+//! [`heater`] is the one with data accesses.
 //!
 //! | file | contents |
 //! |---|---|
@@ -14,11 +15,22 @@ use tracewright::capture::{
     Buffer, BufferRef, Core, Dump, Form, Format, Kind, Owner, Registers, Source,
 };
 
-/// The source of the program.
-pub const SOURCE: &str = include_str!("program.c");
+pub mod heater;
 
-/// The name of the source in the line table of the program.
-pub const SOURCE_NAME: &str = "program.c";
+/// An example.
+#[derive(Clone, Copy, Debug)]
+pub struct Example {
+    /// The capture.
+    pub capture: fn() -> Capture,
+    /// The source of the program.
+    pub source: &'static str,
+    /// The name of the source in the line table of the program.
+    pub name: &'static str,
+}
+
+/// The program that places queens.
+pub const QUEENS: Example =
+    Example { capture, source: include_str!("program.c"), name: "program.c" };
 
 /// The registers of the ETM: timestamps and the return stack are on; addresses have 32 bits.
 const ETM: [(&str, u64); 6] = [
@@ -34,8 +46,7 @@ const ETM: [(&str, u64); 6] = [
 /// \[22:16]. (Armv7-M ARM, C1.7.6)
 const ITM: [(&str, u64); 1] = [("ITMTCR", 0x0020_000b)];
 
-/// The example as a capture.
-pub fn capture() -> Capture {
+fn capture() -> Capture {
     let buffers = vec![BufferRef { buffer: 0, stream: None }];
     let etm = Source {
         name: "ETM_0".into(),

@@ -8,6 +8,8 @@ use tracewright::analysis::itm::Signals;
 use tracewright::analysis::tasks::Tasks;
 use tracewright::capture::write_with;
 use tracewright::decode::{CommittedListener, Fork, Jobs, input};
+use tracewright::index::query::Query;
+use tracewright::index::{Answer, Finder};
 use tracewright::views::calls::{self, Calls};
 use tracewright::views::functions;
 use tracewright::views::history::{Event, History};
@@ -15,7 +17,7 @@ use tracewright::views::instructions::{Expand, Text};
 use tracewright::views::text::{Listing, Shown};
 
 use crate::args::{DemoArgs, JobsArgs, SwitchArgs};
-use crate::demo;
+use crate::demo::{self, Example};
 use crate::fail::Fail;
 use crate::input::{Input, Job};
 use crate::listing;
@@ -24,6 +26,7 @@ use crate::output::Output;
 use crate::run::{self, RunOptions, Stop};
 use crate::stacks;
 use crate::tasks::Chosen;
+use crate::verbs::find;
 use crate::verbs::functions as table;
 use crate::verbs::report;
 
@@ -65,6 +68,35 @@ With your own capture, a snapshot, a perf.data or a dump of a trace buffer:
   tracewright info CAPTURE --image program.elf   what it is, what is missing, and the next command
 ";
 
+const ABOUT_DATA: &str = "\
+Built-in example with data accesses: a Cortex-R5 reads temperatures and raises an alarm where their mean is above
+a limit. The limit is 60, and the alarm is raised at 25: something has written the limit. An ETMv3 traces
+instructions, and addresses and values of data.
+
+What ran, how often? (tracewright functions FOLDER)
+
+";
+
+const ACCESSES: &str = "
+Who wrote the limit? (tracewright find FOLDER all access 0x20219)
+Columns: element, instructions before, byte offset in the trace buffer, trace source, access and its instruction.
+
+";
+
+const NEXT_DATA: &str = "
+Next:
+  tracewright demo --data --write FOLDER    write this capture as a snapshot, with its program
+  tracewright gdb FOLDER                    the trace in gdb, forwards and backwards; there:
+    break alarm
+    continue
+    watch heater.limit
+    reverse-continue                        stops where the limit was written last
+docs/data-example.md goes through this session.
+";
+
+/// The accesses that the second example prints.
+const LIMIT: &str = "all access 0x20219";
+
 /// The lines of the calls, the instructions before the fault, and the lines of elements.
 const CALL_LINES: u64 = 30;
 const INSTRUCTIONS: usize = 6;
@@ -75,12 +107,13 @@ const USAGE_FAULT: u16 = 6;
 
 /// Runs the verb.
 pub fn run(args: &DemoArgs) -> Result<bool, Fail> {
-    let capture = demo::capture();
+    let example = if args.data { demo::heater::HEATER } else { demo::QUEENS };
+    let capture = (example.capture)();
     if let Some(folder) = &args.write {
-        let source = (demo::SOURCE_NAME, demo::SOURCE.as_bytes());
+        let source = (example.name, example.source.as_bytes());
         write_with(&capture, folder, &[source])?;
         if let Some(path) = &args.report {
-            report(&Input::of(capture), path)?;
+            report(&Input::of(capture), &example, path)?;
             message::line(&format!("{} written", path.display()));
         }
         message::line(&format!("{0} written; next: tracewright info {0}", folder.display()));
@@ -95,9 +128,9 @@ pub fn run(args: &DemoArgs) -> Result<bool, Fail> {
         switches,
         only: &Chosen::default(),
         window: None,
-        path: Path::new(demo::SOURCE_NAME),
+        path: Path::new(example.name),
     };
-    output.print(ABOUT)?;
+    output.print(if args.data { ABOUT_DATA } else { ABOUT })?;
     table::print(&input, &how, &functions::Shown::default(), &mut output)?;
 
     let job = input.job(0);
@@ -112,17 +145,22 @@ pub fn run(args: &DemoArgs) -> Result<bool, Fail> {
         stop: Stop::default(),
         caches: None,
     };
-    output.print(CALLS)?;
-    calls(&job, &options, &mut output)?;
-    output.print(HISTORY)?;
-    history(&job, &options, &mut output)?;
+    if args.data {
+        output.print(ACCESSES)?;
+        accesses(&input, &job, &mut output)?;
+    } else {
+        output.print(CALLS)?;
+        calls(&job, &options, &mut output)?;
+        output.print(HISTORY)?;
+        history(&job, &options, &mut output)?;
+    }
     output.print(ELEMENTS)?;
     elements(&job, &options, &mut output)?;
     output.failed()?;
 
-    output.print(NEXT)?;
+    output.print(if args.data { NEXT_DATA } else { NEXT })?;
     if let Some(path) = &args.report {
-        report(&input, path)?;
+        report(&input, &example, path)?;
         let name = path.display();
         output.print(&format!(
             "\nThe report of this example is in {name}: open it in a browser.\n"
@@ -155,6 +193,21 @@ fn history(job: &Job<'_>, options: &RunOptions<'_>, output: &mut Output) -> Resu
     Ok(())
 }
 
+/// Prints the accesses of the limit.
+fn accesses(input: &Input, job: &Job<'_>, output: &mut Output) -> Result<(), Fail> {
+    let query =
+        Query::parse(&[LIMIT]).map_err(|error| Fail::input(&input.path, &error.to_string()))?;
+    let Some(mut finder) = Finder::new(input.trace.subject(), job.plan, None) else {
+        return Ok(());
+    };
+    let answer = finder.find(&query);
+    let answer = answer.map_err(|error| Fail::input(&input.path, &error.to_string()))?;
+    if let Answer::Elements(found) = answer {
+        found.iter().try_for_each(|found| output.print(&find::line(job, found, &[])))?;
+    }
+    Ok(())
+}
+
 /// Prints the first elements.
 fn elements(job: &Job<'_>, options: &RunOptions<'_>, output: &mut Output) -> Result<(), Fail> {
     let shown = Shown { elements: true, colour: output.colour(), ..Shown::default() };
@@ -172,7 +225,7 @@ fn elements(job: &Job<'_>, options: &RunOptions<'_>, output: &mut Output) -> Res
 }
 
 /// Writes the report.
-fn report(input: &Input, path: &Path) -> Result<(), Fail> {
+fn report(input: &Input, example: &Example, path: &Path) -> Result<(), Fail> {
     let how = report::ReportOptions {
         committed: false,
         jobs: Jobs::new(1),
@@ -187,8 +240,8 @@ fn report(input: &Input, path: &Path) -> Result<(), Fail> {
         source_roots: &[],
         read: &|_, _| Err(std::io::Error::from(std::io::ErrorKind::NotFound)),
         source: &|name, _| {
-            let own = name.ends_with(demo::SOURCE_NAME);
-            own.then(|| (demo::SOURCE.to_owned(), demo::SOURCE_NAME.to_owned()))
+            let own = name.ends_with(example.name);
+            own.then(|| (example.source.to_owned(), example.name.to_owned()))
         },
         check: &|| Ok(()),
     };

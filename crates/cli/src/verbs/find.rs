@@ -166,7 +166,7 @@ fn stack(
 }
 
 /// The line of a result: element, instruction and time, the line of `decode`, and the stack.
-fn line(job: &Job<'_>, found: &Found, stack: &[String]) -> String {
+pub(super) fn line(job: &Job<'_>, found: &Found, stack: &[String]) -> String {
     let shown = text::Shown { elements: true, ..text::Shown::default() };
     let mut sources = job.sources.to_vec();
     enter(&mut sources, found);

@@ -17,6 +17,7 @@ mod examples;
 mod files;
 mod first_paint;
 mod frames;
+mod heater;
 mod help;
 mod hostile;
 mod hostile_programs;

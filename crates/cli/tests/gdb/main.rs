@@ -1,6 +1,7 @@
 //! gdb on a trace, compared with gdb on the program in QEMU.
 
 mod captures;
+mod example;
 mod machines;
 mod oracle;
 mod session;

@@ -141,6 +141,12 @@ fn add_arguments(command: &mut Command, args: &GdbArgs, input: &Input, script: &
              only",
         );
     }
+    // Sources may be beside the program, as those of the built-in examples are.
+    let path = &input.path;
+    let folder = if path.is_dir() { Some(path.as_path()) } else { path.parent() };
+    if let Some(folder) = folder.and_then(|folder| std::path::absolute(folder).ok()) {
+        command.arg("-d").arg(folder);
+    }
     command.arg("-x").arg(script);
     command.arg("-ex").arg(format!("target remote | {}", server_line()));
     command.args(&args.arguments);
