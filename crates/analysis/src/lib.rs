@@ -21,6 +21,7 @@
 //! | `paths.rs` | [`Paths`]: sums by call path |
 //! | `functions.rs` | sums by function |
 //! | `coverage/` | what was executed of each program file, by instruction, branch, line |
+//! | `coverage_runs/` | [`coverage_runs::CoverageRuns`]: coverage of several runs |
 //! | `decisions/` | [`decisions::Decision`]: decisions, conditions, MC/DC |
 //! | `itm/` | [`itm::Interpreter`]: text, exceptions, samples and watched data of an ITM, with times |
 //! | `program_file.rs` | [`coverage::ProgramFile`]: the program files of a capture |
@@ -61,6 +62,7 @@ mod branch_lists;
 mod code;
 mod counts;
 pub mod coverage;
+pub mod coverage_runs;
 pub mod decisions;
 pub mod dwt_stores;
 mod entered;

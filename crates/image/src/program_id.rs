@@ -68,6 +68,17 @@ impl ProgramId {
         elf.map(|elf| ProgramId::of_elf(file, &elf)).unwrap_or_default()
     }
 
+    /// The build identifier, where there is one.
+    pub fn build_id(&self) -> Option<&[u8]> {
+        self.build_id.as_deref()
+    }
+
+    /// The executable code, without the headers of the file: the address of the first byte of each
+    /// part, and its bytes. In order.
+    pub fn code(&self) -> &[(u64, Bytes)] {
+        &self.code
+    }
+
     /// Whether it is that of a file, not of memory.
     pub fn is_file(&self) -> bool {
         self.machine.is_some()

@@ -6,6 +6,7 @@
 //! | `program.rs` | [`ProgramCoverage`]: executions of instructions, outcomes of branches |
 //! | `flow.rs` | from where execution came to each instruction |
 //! | `copies.rs` | the executions of lines that the compiler has copied |
+//! | `select.rs` | [`only_functions`]: a part of it |
 //! | `lines.rs` | [`SourceFile`]: the same by source line |
 
 mod copies;
@@ -13,10 +14,12 @@ mod flow;
 mod lines;
 mod losses;
 mod program;
+mod select;
 
 pub use lines::{BranchOutcomes, FunctionLine, Line, LinesOfFile, SourceFile, finish};
 pub use losses::Losses;
 pub use program::ProgramCoverage;
+pub use select::only_functions;
 
 pub use crate::program_file::{ProgramFile, program_files};
 pub use crate::totals::Totals;
