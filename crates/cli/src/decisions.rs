@@ -252,9 +252,9 @@ impl Measure {
     }
 
     /// What was covered.
-    pub fn cover(self, criterion: Criterion) -> Vec<DecisionCoverage> {
-        let all = self.evaluations.into_inner().unwrap_or_default();
-        all.cover(&self.decisions, &self.copies, criterion)
+    pub fn cover(&self, criterion: Criterion) -> Vec<DecisionCoverage> {
+        let all = self.evaluations.lock();
+        all.map_or_else(|_| Vec::new(), |all| all.cover(&self.decisions, &self.copies, criterion))
     }
 }
 

@@ -60,6 +60,11 @@ impl Inputs {
         Inputs { files, folders: Vec::new() }
     }
 
+    /// The files.
+    pub fn files(&self) -> &[PathBuf] {
+        &self.files
+    }
+
     /// Adds a file.
     pub fn file(mut self, path: Option<&Path>) -> Inputs {
         self.files.extend(path.map(Path::to_owned));

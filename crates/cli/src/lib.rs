@@ -11,6 +11,7 @@ mod args;
 mod arguments;
 mod command_line;
 mod contradictions;
+mod coverage_runs;
 mod decisions;
 pub mod demo;
 mod dwt_stores;

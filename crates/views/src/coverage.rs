@@ -6,6 +6,7 @@ use std::fmt::Write;
 use tracewright_analysis::coverage::{Line, SourceFile, Totals};
 use tracewright_capture::plain;
 
+use crate::coverage_runs::{self, FunctionRuns};
 use crate::decisions;
 use crate::json::Object;
 
@@ -72,8 +73,8 @@ pub fn files_text(sources: &BTreeMap<String, SourceFile>) -> String {
     out
 }
 
-/// A table with a row for each function.
-pub fn functions_text(sources: &BTreeMap<String, SourceFile>) -> String {
+/// A table with a row for each function, and below it the runs that execute it, where some do.
+pub fn functions_text(sources: &BTreeMap<String, SourceFile>, runs: &FunctionRuns) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "{:>12} {:>11} {:>6}  function", "executions", "lines", "%");
     for (path, source) in sources {
@@ -106,6 +107,10 @@ pub fn functions_text(sources: &BTreeMap<String, SourceFile>) -> String {
                 plain::line(path),
                 function.lines.0
             );
+            let key = (path.clone(), function.lines, function.symbol.clone());
+            if let Some(names) = runs.get(&key).filter(|names| !names.is_empty()) {
+                let _ = writeln!(out, "{:32}  in {}", "", coverage_runs::names(names));
+            }
         }
     }
     out

@@ -11,6 +11,7 @@
 //! | [`timing`] | how long functions and exceptions take |
 //! | [`coverage`] | executed lines, outcomes of branches |
 //! | [`decisions`] | outcomes of decisions, values of conditions, MC/DC |
+//! | [`coverage_runs`], [`uncovered`] | coverage by run, and what is not covered |
 //! | [`diff`] | functions or lines that differ between two traces |
 //! | [`history`] | the last instructions before an event |
 //! | [`info`] | the content of a capture |
@@ -39,6 +40,7 @@ pub mod branches;
 pub mod calls;
 pub mod compare;
 pub mod coverage;
+pub mod coverage_runs;
 pub mod decisions;
 pub mod diff;
 pub mod digits;
@@ -71,6 +73,7 @@ pub mod sources;
 pub mod stats;
 pub mod text;
 pub mod timing;
+pub mod uncovered;
 
 pub use filter::Filter;
 pub use line_table::LineTable;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{ArgGroup, Args, ValueEnum};
 use tracewright::analysis::decisions::Criterion;
 use tracewright::export::coverage::CoverageFormat;
 
@@ -17,14 +17,22 @@ Examples:
   tracewright coverage CAPTURE                        lines, branches and functions of each file
   tracewright coverage CAPTURE --task ETM_0           while a task runs: docs/tasks.md
   tracewright coverage CAPTURE --decisions unit.json --by decision
-                                                      decisions, conditions and MC/DC")]
+                                                      decisions, conditions and MC/DC
+  tracewright coverage CAPTURE --tag TEST-1 --save test1.runs
+                                                      and the file of the run
+  tracewright coverage --load test1.runs --load test2.runs --by run
+                                                      what each run covers and adds")]
+#[command(mut_group("capture", |group| group.arg("loaded").multiple(true)))]
+#[command(group = ArgGroup::new("described").args(["decisions", "loaded"]).multiple(true))]
 pub struct CoverageArgs {
     #[command(flatten)]
     pub input: InputArgs,
     /// Further captures of the same program: their counts are added (repeatable).
     #[arg(long = "add", value_name = "INPUT")]
     pub further: Vec<PathBuf>,
-    /// Add the counts also where the captures are of different programs.
+    #[command(flatten)]
+    pub runs: RunsArgs,
+    /// Add the counts also where captures or runs are of different programs.
     #[arg(long)]
     pub force: bool,
     #[command(flatten)]
@@ -44,7 +52,7 @@ pub struct CoverageArgs {
     #[arg(long = "decisions", value_name = "FILE", conflicts_with = "task")]
     pub decisions: Vec<PathBuf>,
     /// --decisions: how a condition is shown to decide the outcome.
-    #[arg(long, value_enum, default_value_t = CriterionArg::Masking, requires = "decisions")]
+    #[arg(long, value_enum, default_value_t = CriterionArg::Masking, requires = "described")]
     pub mcdc: CriterionArg,
     /// --annotate, --decisions: folder of source files (repeatable). Without it, only files in the
     /// folder of the capture and in that of a program of --image are read.
@@ -53,6 +61,13 @@ pub struct CoverageArgs {
     /// Rows of the text.
     #[arg(long, value_enum, default_value_t = CoverageBy::File)]
     pub by: CoverageBy,
+    /// Only lines, branches and decisions of this function, by its name or symbol (repeatable);
+    /// --fail-under, too, is of these.
+    #[arg(long = "function", value_name = "NAME")]
+    pub functions: Vec<String>,
+    /// List what is not covered, and what is unknown, one line each.
+    #[arg(long, conflicts_with_all = ["by", "format", "annotate"])]
+    pub uncovered: bool,
     /// Exit with 1 if fewer lines were executed, in percent, or less of another kind (repeatable):
     /// lines, branches (outcomes), functions; with --decisions outcomes, conditions (values), mcdc.
     /// What is unknown is not covered.
@@ -63,6 +78,29 @@ pub struct CoverageArgs {
     pub format: CoverageFormatArg,
     #[command(flatten)]
     pub outcome: OutcomeArgs,
+}
+
+/// Files of runs.
+#[derive(Debug, Args)]
+pub struct RunsArgs {
+    /// Write what was executed to FILE, as one run, with digests of programs and inputs
+    /// (docs/coverage.md); with --load, the runs of those files, too.
+    #[arg(long, value_name = "FILE")]
+    pub save: Option<PathBuf>,
+    /// Add the runs of a file of --save (repeatable); `@FILE` has a list of paths. INPUT may be
+    /// left out.
+    #[arg(long = "load", value_name = "FILE")]
+    pub loaded: Vec<PathBuf>,
+    /// --save: name of a test of this run (repeatable).
+    #[arg(long = "tag", value_name = "NAME", requires = "save")]
+    pub tags: Vec<String>,
+}
+
+impl RunsArgs {
+    /// Whether files of runs are read or written.
+    pub fn wanted(&self) -> bool {
+        self.save.is_some() || !self.loaded.is_empty()
+    }
 }
 
 /// How a condition is shown to decide the outcome of a decision.
@@ -93,6 +131,8 @@ pub enum CoverageBy {
     Function,
     /// Decisions of --decisions.
     Decision,
+    /// Runs of --load: what each covers, and what no run before it does.
+    Run,
 }
 
 /// Format of coverage.

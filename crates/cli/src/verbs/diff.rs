@@ -42,6 +42,7 @@ pub fn run(args: &DiffArgs) -> Result<bool, Fail> {
             strict: false,
             decisions: &Arc::default(),
             criterion: Criterion::default(),
+            both: false,
         };
         let a = coverage::sources(&first, &how, &mut output)?;
         let b = coverage::sources(&second, &how, &mut output)?;

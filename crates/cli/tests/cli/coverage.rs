@@ -29,7 +29,7 @@ fn run_in(folder: &Folder, place: &str, words: &str) -> Output {
 }
 
 /// The example with these bytes of its trace, in a full ETB.
-fn full(folder: &Folder, name: &str, part: impl SliceIndex<[u8], Output = [u8]>) {
+pub fn full(folder: &Folder, name: &str, part: impl SliceIndex<[u8], Output = [u8]>) {
     let path = example(folder, name);
     let bytes = fs::read(path.join("ETB.bin")).unwrap();
     let bytes = &bytes[part];

@@ -87,11 +87,10 @@ fn the_input_is_required() {
         let short = help(&[verb, "-h"]);
         let usage = short.lines().find(|line| line.starts_with("Usage:")).unwrap();
         if verb != "diff" {
-            assert!(
-                usage.contains("<INPUT|--pins <FILE>>")
-                    || usage.contains("<INPUT|@FILE|--pins <FILE>>"),
-                "{verb}: {usage}"
-            );
+            let inputs = ["<INPUT|--pins", "<INPUT|@FILE|--pins"];
+            let ends = [" <FILE>>", " <FILE>|--load <FILE>>"];
+            let known = inputs.iter().flat_map(|own| ends.map(|end| format!("{own}{end}")));
+            assert!(known.into_iter().any(|own| usage.contains(&own)), "{verb}: {usage}");
             assert!(!usage.contains("[INPUT] "), "{verb}: {usage}");
         }
         let output = tracewright(&[verb]);

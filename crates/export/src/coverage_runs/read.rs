@@ -106,7 +106,7 @@ impl<'a> Reader<'a> {
     }
 
     fn head(&mut self) -> Result<(), RunsError> {
-        let none = "not a file of runs: `tracewright coverage --save` writes them";
+        let none = "not a file of runs";
         let begin = format!("{{\"type\":\"{HEAD}\",");
         if !self.bytes.starts_with(begin.as_bytes()) {
             return self.wrong(none);

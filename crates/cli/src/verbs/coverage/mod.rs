@@ -1,0 +1,241 @@
+//! `tracewright coverage`
+
+mod capture;
+mod show;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tracewright::analysis::coverage::{
+    LinesOfFile, ProgramCoverage, ProgramFile, SourceFile, finish, program_files,
+};
+use tracewright::analysis::decisions::{Criterion, Decision, DecisionCoverage};
+
+use crate::args::{CoverageArgs, CoverageBy, CoverageFormatArg, CoverageKind};
+use crate::coverage_runs;
+use crate::decisions;
+use crate::fail::Fail;
+use crate::index;
+use crate::input::Input;
+use crate::inputs::{Inputs, lists};
+use crate::message;
+use crate::output::Output;
+use crate::programs;
+use crate::recordings;
+use crate::sources::Sources;
+use capture::{Found, one};
+use show::{Results, show};
+
+pub use capture::{CoverageOptions, sources};
+
+/// Runs the verb.
+pub fn run(args: &CoverageArgs) -> Result<bool, Fail> {
+    if args.by == CoverageBy::Run && !args.runs.wanted() {
+        let what = "--by run: there is one run; name files of runs with --load";
+        return Err(Fail::text(what));
+    }
+    match coverage_runs::only(args) {
+        true => loaded(args),
+        false => measured(args),
+    }
+}
+
+/// The runs of files.
+fn loaded(args: &CoverageArgs) -> Result<bool, Fail> {
+    let inputs = Inputs::of_files(lists(&args.runs.loaded)?);
+    if !args.decisions.is_empty() || !args.further.is_empty() {
+        let what = "--decisions and --add are of a capture, and there is none";
+        return Err(Fail::text(what));
+    }
+    let saved = coverage_runs::open(args, &inputs)?;
+    let output = Output::open(args.outcome.output.as_deref(), &inputs)?;
+    let runs = coverage_runs::loaded(args)?;
+    if runs.decisions.is_empty() {
+        refuse_decisions(args)?;
+    }
+    coverage_runs::save(saved, &runs)?;
+    let sources = coverage_runs::sources(&runs, args, &BTreeMap::new());
+    let good = !args.outcome.strict || runs.runs.iter().all(|run| run.sound);
+    let results = Results { sources, programs: &[], losses: runs.losses(), runs: Some(runs) };
+    finished(args, results, output).map(|enough| enough && good)
+}
+
+/// The captures, and the runs of files, if there are some.
+fn measured(args: &CoverageArgs) -> Result<bool, Fail> {
+    let first = Input::open(&args.input, Some(&args.how))?;
+    if recordings::only(&first) {
+        let what = "the trace is that of an ITM, which has no instructions: what was executed is not \
+                    known; `tracewright itm --profile --format lines` has the samples of source lines";
+        return Err(Fail::input(&args.input.input, what));
+    }
+    let before = coverage_runs::load(&args.runs.loaded)?;
+    if args.decisions.is_empty() && before.as_ref().is_none_or(|runs| runs.decisions.is_empty()) {
+        refuse_decisions(args)?;
+    }
+    let mut wanted = decisions::read(&args.decisions)?;
+    let roots = Sources::new(&args.source_roots);
+    decisions::read_texts(&mut wanted, &program_files(first.capture()), &roots);
+    roots.refuse(args.outcome.output.as_deref())?;
+    let loaded = lists(&args.runs.loaded)?;
+    let inputs = args
+        .decisions
+        .iter()
+        .chain(&loaded)
+        .fold(index::inputs(&first, &args.window.index), |inputs, path| inputs.file(Some(path)));
+    let saved = coverage_runs::open(args, &inputs)?;
+    let mut output = Output::open(args.outcome.output.as_deref(), &inputs)?;
+    let wanted: Arc<[Decision]> = wanted.into();
+    let Captures { mut sources, programs, mut losses, mut good, sound, mut covered, read } =
+        captures(args, &wanted, first, &mut output)?;
+    let mut runs = None;
+    if args.runs.wanted() {
+        let files = read.iter().chain(&args.decisions);
+        let inputs = files.filter_map(|path| coverage_runs::input_of(path).transpose());
+        let run = coverage_runs::Measured {
+            inputs: inputs.collect::<Result<_, _>>()?,
+            programs: &programs,
+            losses,
+            sound,
+            decisions: &wanted,
+            covered,
+        };
+        let all = coverage_runs::sum(coverage_runs::of(args, run), before, args.force)?;
+        coverage_runs::save(saved, &all)?;
+        losses = all.losses();
+        good &= !args.outcome.strict || all.runs.iter().all(|run| run.sound);
+        sources = coverage_runs::sources(&all, args, &sources);
+        runs = Some(all);
+    } else {
+        let criterion = args.mcdc.criterion();
+        let [masking, unique] = &mut covered;
+        let own = if criterion == Criterion::UniqueCause { unique } else { masking };
+        decisions::add(&mut sources, &wanted, std::mem::take(own), (criterion, losses > 0));
+    }
+    let results = Results { sources, programs: &programs, losses, runs };
+    finished(args, results, output).map(|enough| enough && good)
+}
+
+/// Fails where decisions are wanted, which no file has.
+fn refuse_decisions(args: &CoverageArgs) -> Result<(), Fail> {
+    let lacks = |(kind, _): &(CoverageKind, f64)| kind.is_of_decisions();
+    if args.by == CoverageBy::Decision || args.fail_under.iter().any(lacks) {
+        let what = "decisions are wanted, and no file has them: name it with --decisions";
+        return Err(Fail::text(what));
+    }
+    Ok(())
+}
+
+/// Writes the results, and returns whether enough is covered.
+fn finished(args: &CoverageArgs, results: Results<'_>, mut output: Output) -> Result<bool, Fail> {
+    let losses = results.losses;
+    if losses > 0 {
+        message::line(&format!(
+            "note: losses of trace: {losses}; what is not executed in the trace may have been \
+             executed there, and is unknown"
+        ));
+    }
+    let good = show(args, results, &mut output)?;
+    output.close()?;
+    Ok(good && (losses == 0 || !args.outcome.strict))
+}
+
+/// What all captures of the command line cover.
+struct Captures {
+    sources: BTreeMap<String, SourceFile>,
+    programs: Vec<(ProgramFile, ProgramCoverage)>,
+    losses: u64,
+    good: bool,
+    /// All buffers are traced, and nothing in them is damaged.
+    sound: bool,
+    /// By masking and by unique cause.
+    covered: [Vec<DecisionCoverage>; 2],
+    /// The files that were read, where runs are wanted.
+    read: Vec<PathBuf>,
+}
+
+/// Measures all captures.
+fn captures(
+    args: &CoverageArgs,
+    wanted: &Arc<[Decision]>,
+    first: Input,
+    output: &mut Output,
+) -> Result<Captures, Fail> {
+    let mut sources = BTreeMap::new();
+    let (mut programs, mut losses, mut good) = (Vec::new(), 0, true);
+    let mut input = first;
+    let how = CoverageOptions {
+        committed: args.how.committed,
+        threads: &args.threads,
+        window: Some(&args.window),
+        running: Some(&args.running),
+        path: &args.input.input,
+        strict: args.outcome.strict,
+        decisions: wanted,
+        criterion: args.mcdc.criterion(),
+        both: args.runs.wanted(),
+    };
+    let mut covered = None::<[Vec<DecisionCoverage>; 2]>;
+    let (mut read, mut sound) = (Vec::new(), true);
+    let mut known = None;
+    let checks = !args.further.is_empty();
+    let mut further = args.further.iter();
+    loop {
+        let (found, well) = one(&how, &input, output)?;
+        let Found { programs: own, losses: lost, sound: well_formed, contradictions, decisions } =
+            found;
+        match &mut covered {
+            None => covered = Some(decisions),
+            Some(covered) => {
+                let pairs = covered.iter_mut().flatten().zip(decisions.into_iter().flatten());
+                pairs.for_each(|(own, its)| own.merge(its));
+            }
+        }
+        good &= well;
+        sound &= well_formed;
+        losses += lost;
+        if matches!(args.format, CoverageFormatArg::Text) {
+            output.print(&contradictions.text())?;
+        }
+        let others = checks.then(|| programs::of_coverage(&input, &own));
+        match (&mut known, others) {
+            (Some(known), Some(others)) => programs::add(known, others, args.force)?,
+            (_, others) => known = others,
+        }
+        for (file, covered) in &own {
+            add_lines(file, covered, &mut sources);
+        }
+        programs.extend(own);
+        if args.runs.wanted() {
+            read.extend(input.inputs.files().iter().cloned());
+        }
+        let Some(next) = further.next() else { break };
+        input = Input::open_other(next, &args.input, Some(&args.how))?;
+        input.inputs.refuse(args.outcome.output.as_deref())?;
+        if let Some(path) = &args.runs.save {
+            input.inputs.refuse_as("--save", Some(path))?;
+        }
+    }
+    finish(&mut sources, losses);
+    let covered = covered.unwrap_or_default();
+    Ok(Captures { sources, programs, losses, good, sound, covered, read })
+}
+
+/// Adds the lines of a program file, with a note where it has none.
+fn add_lines(
+    file: &ProgramFile,
+    covered: &ProgramCoverage,
+    sources: &mut BTreeMap<String, SourceFile>,
+) {
+    let lacks = match covered.lines(file, sources) {
+        LinesOfFile::None => "line numbers (DWARF) that can be read",
+        LinesOfFile::WithoutFunctions => {
+            "symbols of functions: its lines are listed, its functions are not; link it without \
+             stripping its symbol table"
+        }
+        LinesOfFile::Complete => return,
+    };
+    if !covered.executions.is_empty() {
+        message::line(&format!("note: {} has no {lacks}", file.path));
+    }
+}

@@ -1,0 +1,132 @@
+//! What `coverage` writes.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use tracewright::analysis::coverage::{ProgramCoverage, ProgramFile, SourceFile, only_functions};
+use tracewright::analysis::coverage_runs::CoverageRuns;
+use tracewright::export::coverage::CoverageView;
+use tracewright::views::{
+    coverage, coverage_runs as runs_view, decisions as decisions_view, json, uncovered,
+};
+
+use crate::args::{CoverageArgs, CoverageBy, CoverageFormatArg, CoverageKind};
+use crate::fail::Fail;
+use crate::message;
+use crate::output::Output;
+use crate::sources::{Sources, line};
+
+/// What is shown.
+pub(super) struct Results<'a> {
+    pub(super) sources: BTreeMap<String, SourceFile>,
+    /// The programs of the captures.
+    pub(super) programs: &'a [(ProgramFile, ProgramCoverage)],
+    pub(super) losses: u64,
+    /// The runs, where files of runs are read or written.
+    pub(super) runs: Option<CoverageRuns>,
+}
+
+/// Writes the results, and returns whether enough is covered.
+pub(super) fn show(
+    args: &CoverageArgs,
+    mut results: Results<'_>,
+    output: &mut Output,
+) -> Result<bool, Fail> {
+    if !args.functions.is_empty()
+        && let Some(name) = only_functions(&mut results.sources, &args.functions)
+    {
+        return Err(Fail::option("--function", name, "no function of a source file has this name"));
+    }
+    write(args, &results, output)?;
+    let mut good = true;
+    for (kind, least) in &args.fail_under {
+        good &= reaches(&results.sources, *kind, *least);
+    }
+    Ok(good)
+}
+
+/// Whether at least `least` percent are covered; prints a line where they are not.
+fn reaches(sources: &BTreeMap<String, SourceFile>, kind: CoverageKind, least: f64) -> bool {
+    let [lines, branches, functions] = coverage::totals(sources);
+    let [outcomes, conditions, mcdc] = decisions_view::totals(sources);
+    let totals = match kind {
+        CoverageKind::Lines => lines,
+        CoverageKind::Branches => branches,
+        CoverageKind::Functions => functions,
+        CoverageKind::Outcomes => outcomes,
+        CoverageKind::Conditions => conditions,
+        CoverageKind::Mcdc => mcdc,
+    };
+    let percent =
+        if totals.all == 0 { 0.0 } else { 100.0 * totals.executed as f64 / totals.all as f64 };
+    if percent >= least {
+        return true;
+    }
+    let what = CoverageKind::ALL.into_iter().find(|(_, own, _)| *own == kind);
+    let what = what.map_or("", |(.., what)| what);
+    let unknown = match totals.unknown {
+        0 => String::new(),
+        unknown => format!(", {unknown} of {} are unknown", totals.all),
+    };
+    message::line(&format!("{percent:.1} % of the {what}, less than {least} %{unknown}"));
+    false
+}
+
+fn write(args: &CoverageArgs, results: &Results<'_>, output: &mut Output) -> Result<(), Fail> {
+    let Results { sources, programs, losses, runs } = results;
+    if let Some(name) = &args.annotate {
+        let is = |path: &&String| *path == name || path.ends_with(&format!("/{name}"));
+        // The user may name a file by a folder that the debug information does not have.
+        let ends = |path: &&String| name.ends_with(&format!("/{path}"));
+        let mut longer = sources.keys().filter(ends);
+        let only = longer.next().filter(|_| longer.next().is_none());
+        let Some(path) = sources.keys().find(is).or(only) else {
+            let known: Vec<_> = sources.keys().map(String::as_str).collect();
+            let what = format!("no source file `{name}`; there are {}", known.join(", "));
+            return Err(Fail::input(&args.input.input, &what));
+        };
+        let source = sources.get(path).cloned().unwrap_or_default();
+        let files = Sources::new(&args.source_roots);
+        // The program may have been compiled elsewhere: the file that the user names is read, too.
+        let own = || files.text(Path::new(name)).ok();
+        let text = files.read(path, &source).map(|(text, _)| text);
+        let text = text.or_else(|error| own().ok_or(error));
+        files.refuse(args.outcome.output.as_deref())?;
+        let text = text.map_err(|error| {
+            let what = format!(
+                "cannot read the source file {path}: {error}; name its folder with --source-root"
+            );
+            Fail::input(&args.input.input, &what)
+        })?;
+        let text: String = text.lines().flat_map(|code| [line(code), "\n".to_owned()]).collect();
+        return output.print(&coverage::annotated(&text, &source));
+    }
+    if args.uncovered {
+        return output.print(&uncovered::text(sources));
+    }
+    let loaded = runs.as_ref().filter(|_| !args.runs.loaded.is_empty());
+    if let (Some(_), CoverageFormatArg::Drcov) = (loaded, args.format) {
+        let what = "files of runs have no blocks: name captures with --add";
+        return Err(Fail::option("--format", "drcov", what));
+    }
+    match (args.format, args.format.format(), args.by) {
+        (_, Some(format), _) => {
+            output.put(&format.write(&CoverageView { sources, programs }));
+            output.failed()
+        }
+        (CoverageFormatArg::Json, ..) => {
+            output.json(&json::head("coverage"))?;
+            loaded.map_or(Ok(()), |runs| output.json(&runs_view::json(runs)))?;
+            output.json(&coverage::json(sources, *losses))
+        }
+        (_, _, CoverageBy::File) => output.print(&coverage::files_text(sources)),
+        (_, _, CoverageBy::Function) => {
+            let runs = loaded.map(runs_view::of_functions).unwrap_or_default();
+            output.print(&coverage::functions_text(sources, &runs))
+        }
+        (_, _, CoverageBy::Decision) => output.print(&decisions_view::text(sources)),
+        (_, _, CoverageBy::Run) => {
+            runs.as_ref().map_or(Ok(()), |runs| output.print(&runs_view::text(runs)))
+        }
+    }
+}
