@@ -2,14 +2,15 @@
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
+use crate::control::Control;
 use crate::framing::{Framer, Received};
 use crate::handshake::{Before, Handshake, Launch};
-use crate::session::{Session, ends_run};
+use crate::session::Session;
 
 /// Messages that wait for the server.
 const WAITING: usize = 64;
@@ -47,19 +48,10 @@ impl Port {
     }
 }
 
-/// What the thread that reads sets.
-#[derive(Debug, Default)]
-struct Flags {
-    /// A run ends.
-    stop: Arc<AtomicBool>,
-    /// A message waits.
-    attention: Arc<AtomicBool>,
-}
-
 /// A connection to a client.
 pub struct Connection<W> {
     messages: Receiver<Received>,
-    flags: Arc<Mutex<Flags>>,
+    control: Arc<Control>,
     writer: W,
 }
 
@@ -71,10 +63,15 @@ impl<W: Write> Connection<W> {
     /// Where no thread can be started.
     pub fn new(reader: impl Read + Send + 'static, writer: W) -> io::Result<Connection<W>> {
         let (send, messages) = sync_channel(WAITING);
-        let flags = Arc::<Mutex<Flags>>::default();
-        let own = Arc::clone(&flags);
+        let control = Arc::<Control>::default();
+        let own = Arc::clone(&control);
         thread::Builder::new().spawn(move || read(reader, &own, &send))?;
-        Ok(Connection { messages, flags, writer })
+        Ok(Connection { messages, control, writer })
+    }
+
+    /// What ends runs and answers of a session on this connection.
+    pub fn control(&self) -> Arc<Control> {
+        Arc::clone(&self.control)
     }
 
     /// Answers until the client wants a trace. `None` where it ends the connection.
@@ -109,11 +106,7 @@ impl<W: Write> Connection<W> {
     /// # Errors
     /// Where the connection fails, but not where the client has closed it.
     pub fn serve(&mut self, session: &mut Session<'_>) -> io::Result<()> {
-        let attention = session.attention();
-        {
-            let mut flags = self.flags.lock().unwrap_or_else(PoisonError::into_inner);
-            *flags = Flags { stop: session.stop(), attention: Arc::clone(&attention) };
-        }
+        let attention = self.control.attention();
         while !session.is_closed() {
             if !self.write(&session.take())? {
                 break;
@@ -132,6 +125,10 @@ impl<W: Write> Connection<W> {
                 },
             };
             session.receive(&received);
+            if !self.write(&session.take())? {
+                break;
+            }
+            session.proceed();
         }
         self.write(&session.take()).map(|_| ())
     }
@@ -148,27 +145,20 @@ impl<W: Write> Connection<W> {
     }
 }
 
-fn read(mut reader: impl Read, flags: &Mutex<Flags>, send: &SyncSender<Received>) {
+fn read(mut reader: impl Read, control: &Control, send: &SyncSender<Received>) {
     let mut framer = Framer::default();
     let mut space = vec![0; 1 << 14];
-    let set = |flag: fn(&Flags) -> &AtomicBool| {
-        let flags = flags.lock().unwrap_or_else(PoisonError::into_inner);
-        flag(&flags).store(true, Ordering::Relaxed);
-    };
     loop {
         let read = match reader.read(&mut space) {
             Ok(read) if read > 0 => read,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            // No one waits for the end of a run.
-            _ => return set(|flags| &flags.stop),
+            _ => return control.close(),
         };
         let mut is_open = true;
         framer.feed(space.get(..read).unwrap_or_default(), &mut |received| {
-            if ends_run(&received) {
-                set(|flags| &flags.stop);
-            }
+            control.arrives(&received);
             is_open = is_open && send.send(received).is_ok();
-            set(|flags| &flags.attention);
+            control.waits();
         });
         if !is_open {
             return;

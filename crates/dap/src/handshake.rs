@@ -199,6 +199,7 @@ fn capabilities() -> Value {
         "supportsInstructionBreakpoints": true,
         "supportsSteppingGranularity": true,
         "supportsTerminateRequest": true,
+        "supportsCancelRequest": true,
         "exceptionBreakpointFilters": [
             {
                 "filter": "exception",

@@ -17,7 +17,7 @@
 //! | `program.rs`, `sources.rs` | source lines, and source files |
 //! | `evaluate.rs` | queries and names |
 //! | `output.rs` | text of an ITM or STM |
-//! | `connection.rs` | [`Connection`], [`Port`]: a connection to a client |
+//! | `connection.rs`, `control.rs` | [`Connection`], [`Port`]: a connection to a client; requests that end others |
 //!
 //! What the trace does not have, registers and variables, is shown as unavailable. A step is
 //! followed on the call stacks of the trace, so that one backwards passes over calls as one
@@ -34,6 +34,7 @@ mod breakpoints;
 mod code;
 mod conditions;
 mod connection;
+mod control;
 mod evaluate;
 mod frames;
 mod framing;
@@ -54,8 +55,9 @@ mod variables;
 mod work;
 
 pub use connection::{Connection, Port};
+pub use control::Control;
 pub use framing::{Damage, Framer, MOST, Received, emit};
 pub use handshake::{Before, Handshake, Launch};
 pub use message::{Arguments, NoRequest, Outbox, Refused, Request};
-pub use session::{Replayed, Session, ends_run};
+pub use session::{Replayed, Session};
 pub use sources::SourceFiles;

@@ -207,6 +207,8 @@ impl Session<'_> {
             self.breakpoints.all.iter().filter_map(|own| own.watch.clone()).collect();
         let ended = |why: Why, lost| Ok(Ended { why, lost, switched: false });
         loop {
+            // What is near is not searched for.
+            self.machine.check_stop()?;
             let ahead = self.ahead(direction, goal)?;
             let bound = ahead.map(|ahead| ahead.position);
             let stop = self.machine.run_until(direction, &addresses, &watches, bound)?;

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
 use tracewright::Bytes;
@@ -16,6 +15,7 @@ use tracewright::symbols::{ConstantMemory, DataObjects};
 use tracewright_replay::{Direction, Machine, Position};
 
 use crate::breakpoint::Breakpoints;
+use crate::control::Control;
 use crate::frames::Frames;
 use crate::framing::Received;
 use crate::functions::{Starts, States};
@@ -25,6 +25,9 @@ use crate::motion::{Ended, Step, Why};
 use crate::pending::Work;
 use crate::program::Program;
 use crate::sources::{SourceFiles, Sources};
+
+/// The message of a request that was cancelled, as the protocol has it.
+const CANCELLED: &str = "cancelled";
 
 /// What is replayed.
 pub struct Replayed<'a> {
@@ -64,13 +67,15 @@ pub struct Session<'a> {
     pub(crate) work: Work,
     pub(crate) client: Client,
     pub(crate) out: Outbox,
-    stop: Arc<AtomicBool>,
-    attention: Arc<AtomicBool>,
+    control: Arc<Control>,
+    then: Then,
     is_closed: bool,
 }
 
 /// What follows the answer to a request.
+#[derive(Default)]
 enum Then {
+    #[default]
     Nothing,
     /// The position was changed by a command.
     Jumped,
@@ -93,6 +98,7 @@ impl<'a> Session<'a> {
         replayed: Replayed<'a>,
         launch: &Launch,
         handshake: &mut Handshake,
+        control: Arc<Control>,
     ) -> Result<Option<Session<'a>>, FindError> {
         let Replayed { mut machine, subject, plan, index, files } = replayed;
         let words: Vec<&str> = launch.stop_at.split_ascii_whitespace().collect();
@@ -100,11 +106,11 @@ impl<'a> Session<'a> {
             handshake.fail(launch, &format!("stopAt: {why}"));
             return Ok(None);
         }
-        let (stop, attention) = (Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default());
-        machine.stop_on(Arc::clone(&stop));
+        control.reset();
+        machine.stop_on(control.stop());
         let mut counter = Finder::new(subject, plan, Some(index));
         if let Some(counter) = counter.as_mut() {
-            counter.stop = Some(Arc::clone(&attention));
+            counter.stop = Some(control.attention());
         }
         let capture = subject.capture;
         let program = Program::of(capture);
@@ -138,21 +144,10 @@ impl<'a> Session<'a> {
             work: Work::default(),
             client: handshake.client,
             out,
-            stop,
-            attention,
+            control,
+            then: Then::Nothing,
             is_closed: false,
         }))
-    }
-
-    /// Where it is set, a run ends: the caller sets it when [`ends_run`] is true of a message, and
-    /// passes that to [`receive`](Self::receive), too.
-    pub fn stop(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.stop)
-    }
-
-    /// Where it is set, [`work`](Self::work) ends: the caller sets it when a message arrives.
-    pub fn attention(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.attention)
     }
 
     /// Whether the client has ended the session.
@@ -175,32 +170,31 @@ impl<'a> Session<'a> {
         Ok(found)
     }
 
-    /// Takes what a framer has found.
+    /// Takes what a framer has found, and answers. The caller sends the [messages](Self::take),
+    /// as a client waits for the answer, and calls [`proceed`](Self::proceed).
     pub fn receive(&mut self, received: &Received) {
         if self.is_closed {
             return;
         }
         let Some(request) = understood(received, &mut self.out) else { return };
-        if ends(&request.command) {
-            // The run that it was for has ended with it, or by itself.
-            self.stop.store(false, Ordering::Relaxed);
-        }
-        // A request to stop ends a run, and no answer.
-        let stops = self.stop.swap(false, Ordering::Relaxed);
-        let answer = self.answer(&request);
-        if stops {
-            self.stop.store(true, Ordering::Relaxed);
-        }
-        let then = match answer {
+        let is_cancelled = self.control.begin(&request);
+        let answer = if is_cancelled { refused(CANCELLED) } else { self.answer(&request) };
+        let is_cancelled = self.control.end(&request);
+        match answer {
             Ok((body, then)) => {
                 self.out.respond(&request, body);
-                then
+                self.then = then;
             }
             Err(why) => {
-                self.out.fail(&request, &why.to_string());
-                return;
+                let why = if is_cancelled { CANCELLED.to_owned() } else { why.to_string() };
+                self.out.fail(&request, &why);
             }
-        };
+        }
+    }
+
+    /// Does what follows the last answer: a run, or a step.
+    pub fn proceed(&mut self) {
+        let then = std::mem::take(&mut self.then);
         match self.follow(then) {
             Err(FindError::Read(error)) if error.kind() == io::ErrorKind::Interrupted => {
                 // The request that has ended the run is answered next, and states it.
@@ -303,20 +297,5 @@ impl<'a> Session<'a> {
         let all: Vec<Value> =
             lines.iter().map(|line| json!({ "line": self.client.line_out(*line) })).collect();
         Ok(json!({ "breakpoints": all }))
-    }
-}
-
-/// Whether a request ends a run.
-fn ends(command: &str) -> bool {
-    matches!(command, "pause" | "disconnect" | "terminate" | "cancel")
-}
-
-/// Whether a message ends a run.
-pub fn ends_run(received: &Received) -> bool {
-    match received {
-        Received::Message(content) => {
-            Request::parse(content).is_ok_and(|request| ends(&request.command))
-        }
-        Received::Damaged(_) => false,
     }
 }

@@ -120,6 +120,7 @@ impl Session<'_> {
 
     /// The next instruction of `source`.
     fn instruction(&mut self, source: usize, direction: Direction) -> Result<Goal, FindError> {
+        self.machine.check_stop()?;
         let stop = self.machine.step(source, direction)?;
         let position = self.machine.here().position;
         let position = (stop.why == Stopped::Step).then_some(position);

@@ -370,8 +370,14 @@ impl<'a> Machine<'a> {
         Ok(n.and_then(|n| entries.get(n)).copied())
     }
 
-    /// Fails where the work is not wanted any more.
-    pub(crate) fn check_stop(&self) -> Result<(), FindError> {
+    /// Fails with [`Interrupted`](std::io::ErrorKind::Interrupted) where what [`stop_on`] takes is
+    /// set: searches do it by themselves.
+    ///
+    /// [`stop_on`]: Self::stop_on
+    ///
+    /// # Errors
+    /// Where it is set.
+    pub fn check_stop(&self) -> Result<(), FindError> {
         match self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
             true => Err(FindError::Read(io::ErrorKind::Interrupted.into())),
             false => Ok(()),

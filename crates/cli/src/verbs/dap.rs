@@ -123,7 +123,8 @@ fn replay<W: Write>(
         let machine = Machine::new(subject, job.plan, &index, &view, &[]);
         let Some(machine) = machine.map_err(|error| failed(&error))? else { continue };
         let replayed = Replayed { machine, subject, plan: job.plan, index: &index, files: &Disk };
-        let session = Session::new(replayed, launch, handshake).map_err(|error| failed(&error))?;
+        let session = Session::new(replayed, launch, handshake, connection.control())
+            .map_err(|error| failed(&error))?;
         let Some(mut session) = session else { return Ok(false) };
         connection.serve(&mut session).map_err(ended)?;
         return Ok(true);

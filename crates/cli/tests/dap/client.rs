@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 pub struct Client {
     child: Child,
-    input: Option<ChildStdin>,
+    input: Option<Box<dyn Write>>,
     messages: Receiver<Value>,
     /// Events that no one has taken yet.
     pub events: VecDeque<Value>,
@@ -57,27 +58,54 @@ impl Client {
             .spawn()
             .expect("the command");
         let (out, input) = (child.stdout.take().expect("a pipe"), child.stdin.take());
+        Client::of(child, out, Box::new(input.expect("a pipe")))
+    }
+
+    /// Connects to a port of the loopback interface, whose address is the first line.
+    pub fn connect(arguments: &[&str]) -> Client {
+        let mut child = Command::new(TRACEWRIGHT)
+            .args(["dap", "--port", "0"])
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the command");
+        let mut line = String::new();
+        let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
+        out.read_line(&mut line).expect("an address");
+        assert!(line.starts_with("127.0.0.1:"), "{line}");
+        let stream = TcpStream::connect(line.trim()).expect("a connection");
+        let input = stream.try_clone().expect("a stream");
+        Client::of(child, stream, Box::new(input))
+    }
+
+    fn of(child: Child, out: impl Read + Send + 'static, input: Box<dyn Write>) -> Client {
         let (send, messages) = channel();
         std::thread::spawn(move || read(out, |message| drop(send.send(message))));
-        let schema = Schema::read();
-        Client { child, input, messages, events: VecDeque::new(), schema, seq: 0, last: 0 }
+        let (schema, events) = (Schema::read(), VecDeque::new());
+        Client { child, input: Some(input), messages, events, schema, seq: 0, last: 0 }
     }
 
     /// Starts, and opens a capture.
     pub fn open(capture: &str, more: Value) -> Client {
         let mut client = Client::start(&[]);
-        let answer = client.request("initialize", json!({ "adapterID": "tracewright" }));
+        client.launch(capture, more);
+        client
+    }
+
+    pub fn launch(&mut self, capture: &str, more: Value) {
+        let answer = self.request("initialize", json!({ "adapterID": "tracewright" }));
         assert_eq!(answer["body"]["supportsStepBack"], true, "{answer}");
         let mut arguments = json!({ "capture": capture });
         let own = arguments.as_object_mut().expect("an object");
         own.extend(more.as_object().cloned().unwrap_or_default());
-        let answer = client.request("launch", arguments);
+        let answer = self.request("launch", arguments);
         assert_eq!(answer["success"], true, "{answer}");
-        client.event("initialized");
-        client.good("configurationDone", json!({}));
-        let stopped = client.event("stopped");
+        self.event("initialized");
+        self.good("configurationDone", json!({}));
+        let stopped = self.event("stopped");
         assert_eq!(stopped["body"]["reason"], "entry", "{stopped}");
-        client
     }
 
     pub fn write(&mut self, bytes: &[u8]) {
@@ -92,13 +120,23 @@ impl Client {
 
     /// Sends a request, and returns its number.
     pub fn send(&mut self, command: &str, arguments: Value) -> u64 {
-        self.seq += 1;
-        let message = json!({
-            "seq": self.seq, "type": "request", "command": command, "arguments": arguments,
-        });
-        let content = message.to_string();
-        self.write(format!("Content-Length: {}\r\n\r\n{content}", content.len()).as_bytes());
-        self.seq
+        self.send_all(&[(command, arguments)])
+    }
+
+    /// Sends requests at once, and returns the number of the first one.
+    pub fn send_all(&mut self, requests: &[(&str, Value)]) -> u64 {
+        let first = self.seq + 1;
+        let mut bytes = Vec::new();
+        for (command, arguments) in requests {
+            self.seq += 1;
+            let message = json!({
+                "seq": self.seq, "type": "request", "command": command, "arguments": arguments,
+            });
+            let content = message.to_string();
+            bytes.extend(format!("Content-Length: {}\r\n\r\n{content}", content.len()).bytes());
+        }
+        self.write(&bytes);
+        first
     }
 
     /// The next message; it is valid.

@@ -6,6 +6,7 @@ mod data;
 mod hostile;
 mod other_client;
 mod places;
+mod requests;
 mod schema;
 mod steps;
 
