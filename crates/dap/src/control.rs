@@ -10,7 +10,7 @@ use crate::message::Request;
 /// The most requests that are remembered as cancelled.
 const MOST_CANCELLED: usize = 1 << 10;
 
-/// What the thread that reads tells the one that answers.
+/// What the thread that reads has for the one that answers.
 #[derive(Debug, Default)]
 pub struct Control {
     /// A run or an answer ends.

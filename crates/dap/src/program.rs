@@ -126,11 +126,20 @@ impl Program {
         for part in &self.parts {
             let own = address.wrapping_sub(part.bias);
             let Some(row) = part.lines.row(own) else { continue };
-            let found = Row {
+            let mut found = Row {
                 line: part.line(row.location),
                 column: row.column,
                 begins: row.statement && row.start == own,
             };
+            // GCC states in a row without code that a statement begins, which may be of another
+            // line than the code.
+            if let Some(begin) = part.lines.begins(own).last()
+                && row.start == own
+                && !row.statement
+            {
+                let line = part.line(begin.location);
+                found = Row { line, column: begin.column, begins: true };
+            }
             let row = Some(found).filter(|row| row.line.line > 0);
             let is_unnamed = row.is_none();
             return Place { row, is_unnamed, functions: part.lines.frames(own) };
@@ -155,9 +164,12 @@ impl Program {
     fn rows(&self, file: usize) -> impl Iterator<Item = (u64, u32)> + '_ {
         self.parts.iter().flat_map(move |part| {
             let rows = part.lines.rows().iter().filter(|row| row.statement);
-            let own = rows.filter(move |row| part.line(row.location).file == file);
-            let own = own.filter(|row| row.location.line > 0);
-            own.map(|row| (row.start.wrapping_add(part.bias), row.location.line))
+            let rows = rows.map(|row| (row.start, row.location));
+            let begins = part.lines.all_begins().iter();
+            let all = rows.chain(begins.map(|begin| (begin.address, begin.location)));
+            let own = all.filter(move |(_, location)| part.line(*location).file == file);
+            let own = own.filter(|(_, location)| location.line > 0);
+            own.map(|(start, location)| (start.wrapping_add(part.bias), location.line))
         })
     }
 

@@ -137,6 +137,11 @@ impl Lines {
         self.statements.contains(&location)
     }
 
+    /// Where statements begin in rows without code, in order of their addresses.
+    pub fn all_begins(&self) -> &[Begin] {
+        &self.begins
+    }
+
     /// The statements that begin at `address` in rows without code.
     pub fn begins(&self, address: u64) -> &[Begin] {
         let first = self.begins.partition_point(|begin| begin.address < address);

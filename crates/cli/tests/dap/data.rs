@@ -7,7 +7,7 @@ use serde_json::json;
 use tracewright_testing::tool;
 
 use crate::client::Client;
-use crate::{Folder, tracewright};
+use crate::{Folder, text, tracewright};
 
 /// Where the variables of the program are.
 const DATA: u64 = 0x20000;
@@ -48,8 +48,8 @@ fn log() -> (String, Vec<(u64, u32)>) {
 fn who_wrote_it_last() {
     let compiler = [("arm-linux-gnueabihf-gcc", "gcc-arm-linux-gnueabihf")];
     let Some(compiler) = tool(&compiler) else { return };
-    let folder = Folder::new();
-    let path = |name: &str| folder.path(name);
+    let folder = Folder::new("dap");
+    let path = |name: &str| text(&folder, name);
     std::fs::write(path("watched.c"), include_str!("../gdb/watched.c")).expect("a source");
     let (log, writes) = log();
     std::fs::write(path("log.csv"), log).expect("a log");

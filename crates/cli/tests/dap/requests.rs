@@ -20,8 +20,8 @@ fn a_long_run_is_paused() {
     let body = client.good("setBreakpoints", json!({ "source": source, "breakpoints": list }));
     assert_eq!(body["breakpoints"][0]["verified"], true, "{body}");
     let thread = json!({ "threadId": 1 });
-    let mut last = 0;
-    for n in 0..3 {
+    let (mut last, mut n) = (0, 0);
+    while n < 3 || last == 0 {
         let first = client.send("continue", thread.clone());
         client.answer(first);
         client.good("pause", thread.clone());
@@ -29,9 +29,8 @@ fn a_long_run_is_paused() {
         assert_eq!(stop["reason"], "pause", "{n}: {stop}");
         let here = client.instruction();
         assert!(here >= last, "{here} {last}");
-        last = here;
+        (last, n) = (here, n + 1);
     }
-    assert!(last > 0);
     // With both at once the run ends before it begins, and there is one stop.
     let first = client.send_all(&[("continue", thread.clone()), ("pause", thread.clone())]);
     client.answer(first);

@@ -78,7 +78,7 @@ pub struct Traced {
     machine: Machine,
     folder: Folder,
     pub elf: PathBuf,
-    capture: PathBuf,
+    pub capture: PathBuf,
 }
 
 fn words(text: &str) -> impl Iterator<Item = &str> {
