@@ -148,6 +148,28 @@ export async function copyLink(): Promise<void> {
   }
 }
 
+/** The command that opens gdb at the focus. */
+export async function copyForDebugger(): Promise<void> {
+  const at = state.focus.value;
+  const info = state.capture.value;
+  if (at?.instruction === undefined || info === null) return navigate.announce("No instruction is in focus.");
+  const source = state.buffer.value?.sources.find((own) => own.number === at.source);
+  const words = ["tracewright", "gdb", info.name === "" ? "CAPTURE" : info.name, "--at", `instruction ${at.instruction}`];
+  if (info.buffers.length > 1 && source !== undefined) words.push("--source", source.name);
+  const command = words.map(quoted).join(" ");
+  try {
+    await navigator.clipboard.writeText(command);
+    navigate.announce(`Copied: ${visible(command)}. In an open debugger: tw-goto instruction ${at.instruction}`);
+  } catch {
+    navigate.announce(`In a terminal: ${visible(command)}. In an open debugger: tw-goto instruction ${at.instruction}`);
+  }
+}
+
+/** A word of a command line. */
+function quoted(word: string): string {
+  return /^[\w./:=+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
 const ZOOM = 1.35;
 
 export const COMMANDS: readonly Command[] = [
@@ -206,6 +228,7 @@ export const COMMANDS: readonly Command[] = [
   { label: "Save the view for Perfetto, as JSON of Chrome", group: "Marks", keys: ["Shift+P"], run: saveView },
   { label: "Open the view in Perfetto", group: "Marks", keys: ["Shift+O"], run: () => void openView() },
   { label: "Copy a link to this moment", group: "Marks", keys: ["y"], run: () => void copyLink() },
+  { label: "Copy the command that opens gdb at this instruction", group: "Marks", keys: ["Shift+Y"], run: () => void copyForDebugger() },
 ];
 
 function saveView(): void {

@@ -132,6 +132,32 @@ export const tests = {
       return keys.done();
     }),
 
+  "journey: to a debugger, and back from one": (browser) =>
+    withPage(browser, {}, async (page, trace) => {
+      const n = Math.floor(trace.instructions / 3);
+      await page.evaluate(() => {
+        window.copied = [];
+        Object.defineProperty(navigator, "clipboard", {
+          value: { writeText: (text) => Promise.resolve(window.copied.push(text)) },
+        });
+      });
+      await page.keyboard.press("Shift+Y");
+      equal(await page.evaluate(() => window.copied), [], "nothing is in focus");
+      // The line of `monitor when`.
+      await page.keyboard.press("g");
+      await page.keyboard.type(`instruction ${n}, element 7, time not known, thread 1, pc 0x80f0`);
+      await page.keyboard.press("Enter");
+      await until(page, () => document.querySelector("#instructions .row.current") !== null, null, "a row is in focus");
+      await settled(page);
+      const [row] = await currentInstruction(page);
+      equal(row, n.toLocaleString("en"), "the instruction of the debugger");
+      await page.keyboard.press("Shift+Y");
+      const name = await page.evaluate(() => window.tracewright.state.capture.value.name);
+      truthy(/^[\w.-]+$/.test(name), `${name} needs no quotes`);
+      const copied = await page.evaluate(() => window.copied);
+      equal(copied, [`tracewright gdb ${name} --at 'instruction ${n}'`], "the command");
+    }),
+
   "journey: next and previous exception, result, call": (browser) =>
     withPage(browser, {}, async (page, trace) => {
       const at = () => page.evaluate(() => window.tracewright.state.focus.value?.element);

@@ -188,7 +188,9 @@ function places(typed: string): Option[] {
   const option = (what: string, run: () => void): Option => ({ key: what, what, hint: "", run });
   const all: Option[] = [];
   const within = (n: number, limit: number) => Number.isSafeInteger(n) && n >= 0 && n < limit;
-  const instruction = /^#(\d+)$/.exec(digits);
+  // Also what `monitor when` prints in a debugger, which names the thread of the source.
+  const instruction = /^(?:#|instruction)(\d+)(?=$|element)/i.exec(digits);
+  const thread = /thread(\d+)/i.exec(digits);
   const byte = /^@(\d+|0x[0-9a-f]+)$/i.exec(digits);
   const search = (query: string, what: string) => () => {
     state.focus.value = null;
@@ -196,11 +198,12 @@ function places(typed: string): Option[] {
   };
   if (instruction !== null && within(Number(instruction[1]), info.instructions)) {
     const n = Number(instruction[1]);
+    const stated = state.codeSources.value.find((own) => own.number === Number(thread?.[1] ?? 0) - 1);
     all.push(
       option(`Instruction ${n.toLocaleString("en")}`, () => {
         // Its offset is known when its row is read; until then it is in proportion.
         const offset = Math.floor((n / info.instructions) * info.bytes);
-        state.focusOn({ source, offset, instruction: n }, { reveal: false });
+        state.focusOn({ source: stated?.number ?? source, offset, instruction: n }, { reveal: false });
       }),
     );
   } else if (byte !== null && within(Number(byte[1]), info.bytes)) {
@@ -234,7 +237,7 @@ function GoTo() {
     <Chooser
       label="Go to a place"
       placeholder="#1234  @0x40  0x8000  12500"
-      hint={`#instruction, @byte, 0xaddress, or a time in ticks${frequency === undefined ? "" : " or 1.5ms"}`}
+      hint={`#instruction, @byte, 0xaddress, a time in ticks${frequency === undefined ? "" : " or 1.5ms"}, or the line of \`monitor when\` of a debugger`}
       options={places}
     />
   );
