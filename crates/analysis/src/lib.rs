@@ -22,9 +22,11 @@
 //! | `functions.rs` | sums by function |
 //! | `coverage/` | what was executed of each program file, by instruction, branch, line |
 //! | `coverage_runs/` | [`coverage_runs::CoverageRuns`]: coverage of several runs |
+//! | `exemptions/` | [`exemptions::Exemption`]: what need not be covered, and why |
 //! | `decisions/` | [`decisions::Decision`]: decisions, conditions, MC/DC |
 //! | `itm/` | [`itm::Interpreter`]: text, exceptions, samples and watched data of an ITM, with times |
 //! | `program_file.rs` | [`coverage::ProgramFile`]: the program files of a capture |
+//! | `part.rs` | [`exemptions::Part`]: what is covered, or is not |
 //! | `totals.rs` | [`coverage::Totals`]: how much of something is covered |
 //! | `programs.rs` | [`Programs`]: whether captures are of the same programs |
 //! | `timeline.rs` | [`Timeline`]: the frames over time |
@@ -67,11 +69,13 @@ pub mod decisions;
 pub mod dwt_stores;
 mod entered;
 mod executed;
+pub mod exemptions;
 pub mod functions;
 pub mod itm;
 mod listed_samples;
 mod local_time;
 mod outermost;
+mod part;
 mod paths;
 mod profile;
 mod profiler;

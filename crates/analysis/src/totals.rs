@@ -7,8 +7,10 @@ pub struct Totals {
     pub executed: u64,
     /// Not executed in the trace, but perhaps where trace was lost.
     pub unknown: u64,
-    /// All.
+    /// All but what is exempted.
     pub all: u64,
+    /// What need not be covered, and is not.
+    pub exempted: u64,
 }
 
 impl Totals {
@@ -23,6 +25,17 @@ impl Totals {
         totals
     }
 
+    /// Counts `exempted` of the unknown ones apart.
+    #[must_use]
+    pub(crate) fn without(self, exempted: u64) -> Totals {
+        Totals {
+            unknown: self.unknown.saturating_sub(exempted),
+            all: self.all.saturating_sub(exempted),
+            exempted: self.exempted + exempted,
+            ..self
+        }
+    }
+
     /// Those that were executed, and those of which it is known whether they were.
     pub fn known(&self) -> (u64, u64) {
         (self.executed, self.all - self.unknown)
@@ -35,6 +48,7 @@ impl Totals {
             executed: self.executed + other.executed,
             unknown: self.unknown + other.unknown,
             all: self.all + other.all,
+            exempted: self.exempted + other.exempted,
         }
     }
 }

@@ -15,6 +15,7 @@ mod coverage_runs;
 mod decisions;
 pub mod demo;
 mod dwt_stores;
+mod exemptions;
 mod exported;
 mod fail;
 mod hardware;

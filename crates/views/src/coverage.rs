@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use tracewright_analysis::coverage::{Line, SourceFile, Totals};
+use tracewright_analysis::exemptions::Part;
 use tracewright_capture::plain;
 
 use crate::coverage_runs::{self, FunctionRuns};
@@ -82,6 +83,9 @@ pub fn functions_text(sources: &BTreeMap<String, SourceFile>, runs: &FunctionRun
         let mut sum = Totals::default();
         let mut sums = vec![(0, sum)];
         for (number, line) in &source.lines {
+            if source.exempted.contains_key(&Part::Line(*number)) {
+                continue;
+            }
             sum = sum.and(Totals::of([line.count]));
             sums.push((*number, sum));
         }
@@ -91,16 +95,22 @@ pub fn functions_text(sources: &BTreeMap<String, SourceFile>, runs: &FunctionRun
         };
         for function in &source.functions {
             let (first, last) = function.lines;
+            let exempted = Part::Function(first, function.symbol.clone());
             let (before, own) = (up_to(first.saturating_sub(1)), up_to(last));
             let own = Totals {
                 executed: own.executed.saturating_sub(before.executed),
                 unknown: own.unknown.saturating_sub(before.unknown),
                 all: own.all.saturating_sub(before.all),
+                exempted: 0,
             };
             let _ = writeln!(
                 out,
                 "{:>12} {:>11} {:>6}  {} {}:{}",
-                function.count.map_or("unknown".to_owned(), |count| count.to_string()),
+                match function.count {
+                    Some(count) => count.to_string(),
+                    None if source.exempted.contains_key(&exempted) => "exempted".to_owned(),
+                    None => "unknown".to_owned(),
+                },
                 format!("{}/{}", own.executed, own.all),
                 percent(own),
                 plain::line(&function.name),
@@ -148,6 +158,9 @@ pub fn annotated(text: &str, source: &SourceFile) -> String {
             None => (String::new(), String::new()),
             Some(line) => {
                 let count = match line.count {
+                    None if source.exempted.contains_key(&Part::Line(number)) => {
+                        "exempted".to_owned()
+                    }
                     None => "unknown".to_owned(),
                     Some(0) => "####".to_owned(),
                     Some(count) => count.to_string(),
@@ -231,6 +244,15 @@ pub fn json(sources: &BTreeMap<String, SourceFile>, losses: u64) -> String {
             .number("conditions", independent.all)
             .number("independent_conditions", independent.executed)
             .number("unknown_independent_conditions", independent.unknown);
+    }
+    if sources.values().any(|source| !source.exempted.is_empty()) {
+        object = object
+            .number("exempted_lines", lines.exempted)
+            .number("exempted_outcomes", branches.exempted)
+            .number("exempted_functions", functions.exempted)
+            .number("exempted_decision_outcomes", outcomes.exempted)
+            .number("exempted_condition_values", values.exempted)
+            .number("exempted_conditions", independent.exempted);
     }
     object.end();
     out.push('\n');

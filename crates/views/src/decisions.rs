@@ -12,17 +12,12 @@ use crate::json::Object;
 /// The totals of all decisions: outcomes, values of conditions, independent conditions.
 pub fn totals(sources: &BTreeMap<String, SourceFile>) -> [Totals; 3] {
     let mut all = [Totals::default(); 3];
-    for own in sources.values().flat_map(|source| &source.decisions) {
-        for (sum, own) in all.iter_mut().zip(of(own)) {
+    for own in sources.values() {
+        for (sum, own) in all.iter_mut().zip(own.decision_totals()) {
             *sum = sum.and(own);
         }
     }
     all
-}
-
-fn of(own: &MeasuredDecision) -> [Totals; 3] {
-    let covered = &own.covered;
-    [covered.outcome_totals(), covered.value_totals(), covered.independence_totals()]
 }
 
 /// `3/4`, and how many are unknown.
@@ -49,7 +44,7 @@ pub fn text(sources: &BTreeMap<String, SourceFile>) -> String {
     for (path, source) in sources {
         for own in &source.decisions {
             let (line, column) = own.decision.region.start;
-            out += &row(of(own), &format!("{}:{line}:{column}", plain::line(path)));
+            out += &row(source.totals_of(own), &format!("{}:{line}:{column}", plain::line(path)));
             missing(&mut out, own);
         }
     }

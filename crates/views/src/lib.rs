@@ -45,6 +45,7 @@ pub mod decisions;
 pub mod diff;
 pub mod digits;
 pub mod disassembly;
+pub mod exemptions;
 pub mod explain;
 pub mod filter;
 mod fold;

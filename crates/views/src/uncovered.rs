@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use tracewright_analysis::coverage::{SourceFile, Totals};
+use tracewright_analysis::exemptions::Part;
 use tracewright_capture::plain;
 
 /// What is not covered of the source files, in order of their lines, and then how much.
@@ -19,21 +20,26 @@ pub fn text(sources: &BTreeMap<String, SourceFile>) -> String {
         }
         let totals = [source.line_totals(), source.branch_totals(), source.function_totals()];
         sum = totals.into_iter().fold(sum, Totals::and);
-        for own in &source.decisions {
-            let own = &own.covered;
-            let totals = [own.outcome_totals(), own.value_totals(), own.independence_totals()];
-            sum = totals.into_iter().fold(sum, Totals::and);
-        }
+        sum = source.decision_totals().into_iter().fold(sum, Totals::and);
     }
     let lacks = sum.all - sum.executed - sum.unknown;
-    let _ = writeln!(out, "not covered: {lacks}, unknown: {}, of {}", sum.unknown, sum.all);
+    let exempted = match sum.exempted {
+        0 => String::new(),
+        exempted => format!("; exempted: {exempted}"),
+    };
+    let unknown = sum.unknown;
+    let _ = writeln!(out, "not covered: {lacks}, unknown: {unknown}, of {}{exempted}", sum.all);
     out
 }
 
 /// Lines, and what is not covered there.
 fn of(source: &SourceFile) -> Vec<(u32, String)> {
     let mut all = Vec::new();
+    let exempted = |part: &Part| source.exempted.contains_key(part);
     for own in &source.functions {
+        if exempted(&Part::Function(own.lines.0, own.symbol.clone())) {
+            continue;
+        }
         match own.count {
             None => all.push((own.lines.0, format!("function {}: unknown", own.name))),
             Some(0) => all.push((own.lines.0, format!("function {}: not executed", own.name))),
@@ -42,24 +48,34 @@ fn of(source: &SourceFile) -> Vec<(u32, String)> {
     }
     for (number, line) in &source.lines {
         match line.count {
+            None if exempted(&Part::Line(*number)) => {}
             None => all.push((*number, "line: unknown".to_owned())),
             Some(0) => all.push((*number, "line: not executed".to_owned())),
             Some(_) => {}
         }
         for branch in &line.branches {
             let name = format!("branch at {:#x}", branch.address);
-            sides(&mut all, *number, &name, branch.counts, ["taken", "not taken"]);
+            let (line, address) = (*number, branch.address);
+            let skipped =
+                [true, false].map(|taken| exempted(&Part::Branch { line, address, taken }));
+            sides(&mut all, line, &name, (branch.counts, skipped), ["taken", "not taken"]);
         }
     }
     for own in &source.decisions {
-        let (line, column) = own.decision.region.start;
+        let place = own.decision.region.start;
+        let (line, column) = place;
         let name = format!("decision in column {column}");
-        sides(&mut all, line, &name, own.covered.outcomes, ["false", "true"]);
+        let skipped = [false, true].map(|value| exempted(&Part::Outcome(place, value)));
+        sides(&mut all, line, &name, (own.covered.outcomes, skipped), ["false", "true"]);
         let conditions = own.decision.conditions.iter().zip(&own.covered.conditions);
         for (n, (condition, covered)) in conditions.enumerate() {
             let (line, _) = condition.region.start;
             let name = format!("{name}, condition {} `{}`", n + 1, condition.text);
-            sides(&mut all, line, &name, covered.values, ["false", "true"]);
+            let skipped = [false, true].map(|value| exempted(&Part::Value(place, n, value)));
+            sides(&mut all, line, &name, (covered.values, skipped), ["false", "true"]);
+            if exempted(&Part::Independence(place, n)) {
+                continue;
+            }
             let what = match covered.independent {
                 None => "unknown whether it decides the outcome",
                 Some(false) => "not shown to decide the outcome",
@@ -76,10 +92,10 @@ fn sides(
     all: &mut Vec<(u32, String)>,
     line: u32,
     name: &str,
-    counts: [Option<u64>; 2],
+    (counts, skipped): ([Option<u64>; 2], [bool; 2]),
     sides: [&str; 2],
 ) {
-    for (count, side) in counts.into_iter().zip(sides) {
+    for ((count, side), _) in counts.into_iter().zip(sides).zip(skipped).filter(|own| !own.1) {
         match count {
             None => all.push((line, format!("{name}: unknown whether {side}"))),
             Some(0) => all.push((line, format!("{name}: never {side}"))),

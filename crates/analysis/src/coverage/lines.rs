@@ -11,6 +11,7 @@ use tracewright_symbols::{Frame, Functions, Lines, Location, Row};
 use super::copies::Copies;
 use super::program::ProgramCoverage;
 use crate::decisions::MeasuredDecision;
+use crate::part::Part;
 use crate::program_file::ProgramFile;
 use crate::totals::Totals;
 
@@ -64,6 +65,8 @@ pub struct SourceFile {
     pub functions: Vec<FunctionLine>,
     /// Decisions, in order of their places.
     pub decisions: Vec<MeasuredDecision>,
+    /// What is exempted, by the position of the exemption: nothing else is stated of these parts.
+    pub exempted: BTreeMap<Part, usize>,
     /// The folders whose files the programs with these lines may name: [`ProgramFile::folder`].
     pub folders: BTreeSet<PathBuf>,
 }
@@ -71,18 +74,53 @@ pub struct SourceFile {
 impl SourceFile {
     /// The totals of the lines.
     pub fn line_totals(&self) -> Totals {
-        Totals::of(self.lines.values().map(|line| line.count))
+        let all = Totals::of(self.lines.values().map(|line| line.count));
+        all.without(self.exempted(|part| matches!(part, Part::Line(_))))
     }
 
     /// The totals of the outcomes of branches: two for each branch.
     pub fn branch_totals(&self) -> Totals {
         let branches = self.lines.values().flat_map(|line| &line.branches);
-        Totals::of(branches.flat_map(|branch| branch.counts))
+        let all = Totals::of(branches.flat_map(|branch| branch.counts));
+        all.without(self.exempted(|part| matches!(part, Part::Branch { .. })))
     }
 
     /// The totals of the functions.
     pub fn function_totals(&self) -> Totals {
-        Totals::of(self.functions.iter().map(|function| function.count))
+        let all = Totals::of(self.functions.iter().map(|function| function.count));
+        all.without(self.exempted(|part| matches!(part, Part::Function(..))))
+    }
+
+    /// The totals of a decision of the file: outcomes, values of conditions, independent
+    /// conditions.
+    pub fn totals_of(&self, own: &MeasuredDecision) -> [Totals; 3] {
+        let (place, covered) = (own.decision.region.start, &own.covered);
+        let count = |first, last| self.exempted.range(first..=last).count() as u64;
+        let outcomes = count(Part::Outcome(place, false), Part::Outcome(place, true));
+        let last = Part::Value(place, usize::MAX, true);
+        let values = count(Part::Value(place, 0, false), last);
+        let last = Part::Independence(place, usize::MAX);
+        let shown = count(Part::Independence(place, 0), last);
+        [
+            covered.outcome_totals().without(outcomes),
+            covered.value_totals().without(values),
+            covered.independence_totals().without(shown),
+        ]
+    }
+
+    /// The same of all decisions.
+    pub fn decision_totals(&self) -> [Totals; 3] {
+        let mut all = [Totals::default(); 3];
+        for own in &self.decisions {
+            let own = self.totals_of(own);
+            all.iter_mut().zip(own).for_each(|(sum, own)| *sum = sum.and(own));
+        }
+        all
+    }
+
+    /// How many of these parts are exempted.
+    fn exempted(&self, is: impl Fn(&Part) -> bool) -> u64 {
+        self.exempted.keys().filter(|part| is(part)).count() as u64
     }
 
     /// Sums branches and functions of which several captures have each, and puts the functions in

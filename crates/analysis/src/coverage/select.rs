@@ -21,6 +21,7 @@ pub fn only_functions<'a>(
         let inside = |line: u32| parts.iter().any(|(first, last)| (*first..=*last).contains(&line));
         source.lines.retain(|line, _| inside(*line));
         source.decisions.retain(|own| inside(own.decision.region.start.0));
+        source.exempted.retain(|part, _| inside(part.line()));
     }
     sources.retain(|_, source| !source.functions.is_empty());
     found.iter().zip(names).find(|(found, _)| !**found).map(|(_, name)| name)

@@ -21,7 +21,9 @@ Examples:
   tracewright coverage CAPTURE --tag TEST-1 --save test1.runs
                                                       and the file of the run
   tracewright coverage --load test1.runs --load test2.runs --by run
-                                                      what each run covers and adds")]
+                                                      what each run covers and adds
+  tracewright coverage CAPTURE --justify exempt.toml --by exemption
+                                                      what need not be covered, and why")]
 #[command(mut_group("capture", |group| group.arg("loaded").multiple(true)))]
 #[command(group = ArgGroup::new("described").args(["decisions", "loaded"]).multiple(true))]
 pub struct CoverageArgs {
@@ -54,8 +56,10 @@ pub struct CoverageArgs {
     /// --decisions: how a condition is shown to decide the outcome.
     #[arg(long, value_enum, default_value_t = CriterionArg::Masking, requires = "described")]
     pub mcdc: CriterionArg,
-    /// --annotate, --decisions: folder of source files (repeatable). Without it, only files in the
-    /// folder of the capture and in that of a program of --image are read.
+    #[command(flatten)]
+    pub justified: JustifyArgs,
+    /// --annotate, --decisions, --justify: folder of source files (repeatable). Without it, only
+    /// files in the folder of the capture and in that of a program of --image are read.
     #[arg(long = "source-root", value_name = "FOLDER")]
     pub source_roots: Vec<PathBuf>,
     /// Rows of the text.
@@ -70,7 +74,7 @@ pub struct CoverageArgs {
     pub uncovered: bool,
     /// Exit with 1 if fewer lines were executed, in percent, or less of another kind (repeatable):
     /// lines, branches (outcomes), functions; with --decisions outcomes, conditions (values), mcdc.
-    /// What is unknown is not covered.
+    /// What is unknown is not covered; what is exempted is not counted.
     #[arg(long, value_name = "[KIND=]PERCENT", value_parser = fail_under)]
     pub fail_under: Vec<(CoverageKind, f64)>,
     /// Output format.
@@ -100,6 +104,25 @@ impl RunsArgs {
     /// Whether files of runs are read or written.
     pub fn wanted(&self) -> bool {
         self.save.is_some() || !self.loaded.is_empty()
+    }
+}
+
+/// What need not be covered.
+#[derive(Debug, Args)]
+pub struct JustifyArgs {
+    /// Exempt what the tables of this TOML file name, each with its reason and the hash of the text
+    /// that it is valid for (repeatable; docs/coverage.md).
+    #[arg(long = "justify", value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Exempt what comments of source files name that lcov, gcovr and GNATcoverage read.
+    #[arg(long = "justify-comments")]
+    pub comments: bool,
+}
+
+impl JustifyArgs {
+    /// Whether exemptions are wanted.
+    pub fn wanted(&self) -> bool {
+        self.comments || !self.files.is_empty()
     }
 }
 
@@ -133,6 +156,8 @@ pub enum CoverageBy {
     Decision,
     /// Runs of --load: what each covers, and what no run before it does.
     Run,
+    /// Exemptions of --justify and --justify-comments.
+    Exemption,
 }
 
 /// Format of coverage.

@@ -9,7 +9,7 @@ use tracewright::capture::read_file;
 use crate::fail::Fail;
 
 /// Options with a value that only choose what is written.
-const VALUES: [&str; 12] = [
+const VALUES: [&str; 13] = [
     "--save",
     "--load",
     "--tag",
@@ -21,11 +21,21 @@ const VALUES: [&str; 12] = [
     "--fail-under",
     "--jobs",
     "--function",
+    "--justify",
     "--color",
 ];
 
 /// Options without a value that only choose what is written.
-const FLAGS: [&str; 7] = ["--uncovered", "--force", "--quiet", "-q", "--verbose", "-v", "--strict"];
+const FLAGS: [&str; 8] = [
+    "--uncovered",
+    "--justify-comments",
+    "--force",
+    "--quiet",
+    "-q",
+    "--verbose",
+    "-v",
+    "--strict",
+];
 
 /// The arguments of the command that may change what is measured.
 pub fn options() -> Vec<String> {

@@ -72,6 +72,9 @@ fn files(folder: &Folder) {
     let decision = r#"{"file": "demo.c", "decisions": [{"start": [1, 1], "end": [1, 2],
         "conditions": [{"start": [1, 1], "end": [1, 2]}]}]}"#;
     fs::write(folder.path("unit.json"), decision).unwrap();
+    let exemption =
+        "[[exempt]]\nfile = \"unit.c\"\nreason = \"r\"\nby = \"b\"\ndate = 2026-11-30\n";
+    fs::write(folder.path("exempt.toml"), exemption).unwrap();
     run("encode --log log.csv --protocol ETM4 --to perf -o perf.data");
     let sequence = Sequence { address: 0x1000, bits: vec![1], len: 1, count: 1 };
     let binary = ListedBinary { sequences: vec![sequence], ..ListedBinary::default() };

@@ -15,6 +15,7 @@ mod empty;
 mod ete;
 mod etm_units;
 mod examples;
+mod exemptions;
 mod files;
 mod first_paint;
 mod frames;

@@ -15,6 +15,7 @@ use tracewright::analysis::decisions::{Criterion, Decision, DecisionCoverage};
 use crate::args::{CoverageArgs, CoverageBy, CoverageFormatArg, CoverageKind};
 use crate::coverage_runs;
 use crate::decisions;
+use crate::exemptions;
 use crate::fail::Fail;
 use crate::index;
 use crate::input::Input;
@@ -35,6 +36,10 @@ pub fn run(args: &CoverageArgs) -> Result<bool, Fail> {
         let what = "--by run: there is one run; name files of runs with --load";
         return Err(Fail::text(what));
     }
+    if args.by == CoverageBy::Exemption && !args.justified.wanted() {
+        let what = "--by exemption: there are none; name a file with --justify";
+        return Err(Fail::text(what));
+    }
     match coverage_runs::only(args) {
         true => loaded(args),
         false => measured(args),
@@ -43,7 +48,8 @@ pub fn run(args: &CoverageArgs) -> Result<bool, Fail> {
 
 /// The runs of files.
 fn loaded(args: &CoverageArgs) -> Result<bool, Fail> {
-    let inputs = Inputs::of_files(lists(&args.runs.loaded)?);
+    let loaded = lists(&args.runs.loaded)?;
+    let inputs = Inputs::of_files([&loaded[..], &args.justified.files].concat());
     if !args.decisions.is_empty() || !args.further.is_empty() {
         let what = "--decisions and --add are of a capture, and there is none";
         return Err(Fail::text(what));
@@ -82,6 +88,7 @@ fn measured(args: &CoverageArgs) -> Result<bool, Fail> {
         .decisions
         .iter()
         .chain(&loaded)
+        .chain(&args.justified.files)
         .fold(index::inputs(&first, &args.window.index), |inputs, path| inputs.file(Some(path)));
     let saved = coverage_runs::open(args, &inputs)?;
     let mut output = Output::open(args.outcome.output.as_deref(), &inputs)?;
@@ -127,7 +134,11 @@ fn refuse_decisions(args: &CoverageArgs) -> Result<(), Fail> {
 }
 
 /// Writes the results, and returns whether enough is covered.
-fn finished(args: &CoverageArgs, results: Results<'_>, mut output: Output) -> Result<bool, Fail> {
+fn finished(
+    args: &CoverageArgs,
+    mut results: Results<'_>,
+    mut output: Output,
+) -> Result<bool, Fail> {
     let losses = results.losses;
     if losses > 0 {
         message::line(&format!(
@@ -135,7 +146,8 @@ fn finished(args: &CoverageArgs, results: Results<'_>, mut output: Output) -> Re
              executed there, and is unknown"
         ));
     }
-    let good = show(args, results, &mut output)?;
+    let exemptions = exemptions::exempt(args, &mut results.sources)?;
+    let good = show(args, results, exemptions.as_ref(), &mut output)?;
     output.close()?;
     Ok(good && (losses == 0 || !args.outcome.strict))
 }

@@ -7,10 +7,12 @@ use tracewright::analysis::coverage::{ProgramCoverage, ProgramFile, SourceFile, 
 use tracewright::analysis::coverage_runs::CoverageRuns;
 use tracewright::export::coverage::CoverageView;
 use tracewright::views::{
-    coverage, coverage_runs as runs_view, decisions as decisions_view, json, uncovered,
+    coverage, coverage_runs as runs_view, decisions as decisions_view,
+    exemptions as exemptions_view, json, uncovered,
 };
 
 use crate::args::{CoverageArgs, CoverageBy, CoverageFormatArg, CoverageKind};
+use crate::exemptions::Exemptions;
 use crate::fail::Fail;
 use crate::message;
 use crate::output::Output;
@@ -30,6 +32,7 @@ pub(super) struct Results<'a> {
 pub(super) fn show(
     args: &CoverageArgs,
     mut results: Results<'_>,
+    exemptions: Option<&Exemptions>,
     output: &mut Output,
 ) -> Result<bool, Fail> {
     if !args.functions.is_empty()
@@ -37,7 +40,7 @@ pub(super) fn show(
     {
         return Err(Fail::option("--function", name, "no function of a source file has this name"));
     }
-    write(args, &results, output)?;
+    write(args, &results, exemptions, output)?;
     let mut good = true;
     for (kind, least) in &args.fail_under {
         good &= reaches(&results.sources, *kind, *least);
@@ -57,8 +60,11 @@ fn reaches(sources: &BTreeMap<String, SourceFile>, kind: CoverageKind, least: f6
         CoverageKind::Conditions => conditions,
         CoverageKind::Mcdc => mcdc,
     };
-    let percent =
-        if totals.all == 0 { 0.0 } else { 100.0 * totals.executed as f64 / totals.all as f64 };
+    let percent = match totals.all {
+        // All of it is exempted, or there is none.
+        0 => 100.0 * f64::from(u8::from(totals.exempted > 0)),
+        all => 100.0 * totals.executed as f64 / all as f64,
+    };
     if percent >= least {
         return true;
     }
@@ -72,7 +78,12 @@ fn reaches(sources: &BTreeMap<String, SourceFile>, kind: CoverageKind, least: f6
     false
 }
 
-fn write(args: &CoverageArgs, results: &Results<'_>, output: &mut Output) -> Result<(), Fail> {
+fn write(
+    args: &CoverageArgs,
+    results: &Results<'_>,
+    exemptions: Option<&Exemptions>,
+    output: &mut Output,
+) -> Result<(), Fail> {
     let Results { sources, programs, losses, runs } = results;
     if let Some(name) = &args.annotate {
         let is = |path: &&String| *path == name || path.ends_with(&format!("/{name}"));
@@ -109,24 +120,33 @@ fn write(args: &CoverageArgs, results: &Results<'_>, output: &mut Output) -> Res
         let what = "files of runs have no blocks: name captures with --add";
         return Err(Fail::option("--format", "drcov", what));
     }
-    match (args.format, args.format.format(), args.by) {
-        (_, Some(format), _) => {
+    match (args.format, args.format.format()) {
+        (_, Some(format)) => {
             output.put(&format.write(&CoverageView { sources, programs }));
             output.failed()
         }
-        (CoverageFormatArg::Json, ..) => {
+        (CoverageFormatArg::Json, None) => {
             output.json(&json::head("coverage"))?;
             loaded.map_or(Ok(()), |runs| output.json(&runs_view::json(runs)))?;
+            if let Some(Exemptions { all, uses }) = exemptions {
+                output.json(&exemptions_view::json(all, uses, sources))?;
+            }
             output.json(&coverage::json(sources, *losses))
         }
-        (_, _, CoverageBy::File) => output.print(&coverage::files_text(sources)),
-        (_, _, CoverageBy::Function) => {
-            let runs = loaded.map(runs_view::of_functions).unwrap_or_default();
-            output.print(&coverage::functions_text(sources, &runs))
-        }
-        (_, _, CoverageBy::Decision) => output.print(&decisions_view::text(sources)),
-        (_, _, CoverageBy::Run) => {
-            runs.as_ref().map_or(Ok(()), |runs| output.print(&runs_view::text(runs)))
+        (_, None) => {
+            let text = match args.by {
+                CoverageBy::File => coverage::files_text(sources),
+                CoverageBy::Function => {
+                    let runs = loaded.map(runs_view::of_functions).unwrap_or_default();
+                    coverage::functions_text(sources, &runs)
+                }
+                CoverageBy::Decision => decisions_view::text(sources),
+                CoverageBy::Run => runs.as_ref().map(runs_view::text).unwrap_or_default(),
+                CoverageBy::Exemption => exemptions
+                    .map_or_else(String::new, |own| exemptions_view::text(&own.all, &own.uses)),
+            };
+            output.print(&text)?;
+            output.print(&exemptions_view::summary(sources))
         }
     }
 }
