@@ -3,6 +3,7 @@
 use tracewright_replay::{Position, Watch};
 
 use crate::conditions::{Condition, HitCondition, Known};
+use crate::filters::Filter;
 use crate::program::Line;
 
 /// Which request has set a breakpoint, and replaces it.
@@ -41,9 +42,8 @@ pub(crate) struct Breakpoint {
 pub(crate) struct Breakpoints {
     pub(crate) all: Vec<Breakpoint>,
     pub(crate) last: u64,
-    /// Lost trace and exceptions end a run.
-    pub(crate) at_losses: bool,
-    pub(crate) at_exceptions: bool,
+    /// What else ends a run.
+    pub(crate) filters: Vec<Filter>,
 }
 
 impl Breakpoint {

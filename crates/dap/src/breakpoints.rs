@@ -256,22 +256,6 @@ impl Session<'_> {
         }
     }
 
-    pub(crate) fn set_exception_breakpoints(
-        &mut self,
-        arguments: &Arguments,
-    ) -> Result<Value, Refused> {
-        let mut filters = arguments.texts("filters")?;
-        for option in arguments.objects("filterOptions")? {
-            filters.extend(option.text("filterId")?.map(str::to_owned));
-        }
-        let has = |name: &str| filters.iter().any(|filter| filter == name);
-        self.breakpoints.at_losses = has("loss");
-        self.breakpoints.at_exceptions = has("exception");
-        let is_known = |filter: &str| matches!(filter, "loss" | "exception");
-        let one = |filter: &String| json!({ "verified": is_known(filter) });
-        Ok(json!({ "breakpoints": filters.iter().map(one).collect::<Vec<_>>() }))
-    }
-
     /// The addresses at which a run stops or looks at conditions.
     pub(crate) fn stopping_addresses(&self) -> Vec<u64> {
         let stops = |own: &&Breakpoint| {

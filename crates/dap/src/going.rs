@@ -39,18 +39,24 @@ impl Session<'_> {
             let found = self.execution(&addresses, direction, from_end);
             self.machine.go(from)?;
             let Some(position) = found? else { continue };
-            if self.targets.len() >= MOST {
-                self.targets.clear();
-            }
-            self.targets.push(position);
+            let id = self.target(position);
             let of = count.map(|count| format!(" of {count}")).unwrap_or_default();
             targets.push(json!({
-                "id": self.targets.len(),
+                "id": id,
                 "label": format!("{label}{of}"),
                 "line": self.client.line_out(line),
             }));
         }
         Ok(json!({ "targets": targets }))
+    }
+
+    /// The number of a place that the client may go to.
+    pub(crate) fn target(&mut self, position: Position) -> usize {
+        if self.targets.len() >= MOST {
+            self.targets.clear();
+        }
+        self.targets.push(position);
+        self.targets.len()
     }
 
     /// The nearest execution of one of `addresses` in a direction, from the position or from the

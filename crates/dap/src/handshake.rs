@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use crate::filters::filters;
 use crate::framing::Received;
 use crate::message::{Arguments, NoRequest, Outbox, Refused, Request};
 
@@ -190,6 +191,7 @@ fn capabilities() -> Value {
         "supportsStepBack": true,
         "supportsRestartFrame": true,
         "supportsGotoTargetsRequest": true,
+        "supportsStepInTargetsRequest": true,
         "supportsDelayedStackTraceLoading": true,
         "supportsLoadedSourcesRequest": true,
         "supportsBreakpointLocationsRequest": true,
@@ -200,19 +202,7 @@ fn capabilities() -> Value {
         "supportsSteppingGranularity": true,
         "supportsTerminateRequest": true,
         "supportsCancelRequest": true,
-        "exceptionBreakpointFilters": [
-            {
-                "filter": "exception",
-                "label": "Exceptions and interrupts",
-                "description": "Stops at the first instruction of each handler.",
-                "default": false,
-            },
-            {
-                "filter": "loss",
-                "label": "Lost trace",
-                "description": "Stops where trace was lost or cannot be decoded.",
-                "default": false,
-            },
-        ],
+        "supportsExceptionInfoRequest": true,
+        "exceptionBreakpointFilters": filters(),
     })
 }

@@ -8,10 +8,11 @@
 //! | `session.rs` | [`Session`]: answers |
 //! | `stack.rs`, `frames.rs` | threads and frames, inlined ones too |
 //! | `variables.rs`, `address.rs`, `base64.rs` | what is known of a frame; memory |
-//! | `stepping.rs` | where steps lead: over calls, in both directions |
+//! | `stepping.rs`, `targets.rs` | where steps lead: over calls, in both directions; into which calls |
 //! | `moving.rs`, `motion.rs` | runs and steps with breakpoints, and where they end |
 //! | `going.rs` | jumps to executions of a line, and to the beginning of a call |
 //! | `breakpoint.rs`, `breakpoints.rs`, `conditions.rs` | breakpoints of each kind, conditions, numbers of hits |
+//! | `filters.rs`, `exceptions.rs` | exceptions and lost trace, as what ends a run |
 //! | `work.rs`, `pending.rs` | counts of executions, and log points, while the client waits for nothing |
 //! | `code.rs`, `functions.rs` | disassembly |
 //! | `program.rs`, `sources.rs` | source lines, and source files |
@@ -36,6 +37,8 @@ mod conditions;
 mod connection;
 mod control;
 mod evaluate;
+mod exceptions;
+mod filters;
 mod frames;
 mod framing;
 mod functions;
@@ -51,6 +54,7 @@ mod session;
 mod sources;
 mod stack;
 mod stepping;
+mod targets;
 mod variables;
 mod work;
 

@@ -1,7 +1,9 @@
 //! How far steps go, and how runs and steps end.
 
 use tracewright::base::Element;
-use tracewright_replay::Accessed;
+use tracewright_replay::{Accessed, Position};
+
+use crate::filters::Event;
 
 /// How far a step goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +18,8 @@ pub(crate) enum Step {
     Over,
     /// Out of the function.
     Out,
+    /// To a place ahead.
+    To(Position),
 }
 
 /// Why a run or a step has ended.
@@ -26,7 +30,7 @@ pub(crate) enum Why {
     Breakpoints(Vec<u64>),
     Access(Vec<u64>, Accessed),
     /// An exception, or lost trace.
-    Event(Element),
+    Event(Event),
     Begin,
     End,
 }

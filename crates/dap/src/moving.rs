@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
-use tracewright::base::Element;
 use tracewright::index::query::{Bound, Condition, Query, Which};
 use tracewright::index::{Answer, FindError, Finder};
 use tracewright_replay::{Accessed, Direction, Position, Stopped};
 
 use crate::conditions::{HitCondition, Known};
+use crate::filters::Event;
 use crate::message::{Arguments, Refused, refused};
 use crate::motion::{Ended, Step, Why};
 use crate::session::Session;
@@ -24,7 +24,7 @@ struct Ahead {
 enum What {
     Goal,
     Hit(u64),
-    Event(Element),
+    Event(Event),
 }
 
 /// How often `address` was executed, in the whole trace or before an element.
@@ -136,39 +136,6 @@ impl Session<'_> {
         Ok(place)
     }
 
-    /// The nearest exception or loss in a direction, and the instruction that follows it.
-    fn event_ahead(&mut self, direction: Direction) -> Result<Option<Ahead>, FindError> {
-        let (losses, exceptions) = (self.breakpoints.at_losses, self.breakpoints.at_exceptions);
-        let conditions =
-            [losses.then_some(Condition::Gap), exceptions.then_some(Condition::Exception(None))];
-        let here = self.machine.here().position;
-        let mut nearest: Option<Ahead> = None;
-        for condition in conditions.into_iter().flatten() {
-            let condition = [condition];
-            let mut number = here.element;
-            loop {
-                let finder = self.machine.finder();
-                let found = match direction {
-                    Direction::Forward => finder.next(number, &condition)?,
-                    Direction::Backward => finder.previous(number, &condition)?,
-                };
-                let Some(found) = found else { break };
-                number = found.number;
-                let Some(after) = self.machine.after(found.number)? else { break };
-                let is_ahead = match direction {
-                    Direction::Forward => after.position > here,
-                    Direction::Backward => after.position < here,
-                };
-                if is_ahead {
-                    let own = Ahead { position: after.position, what: What::Event(found.element) };
-                    nearest = nearer(direction, nearest, own);
-                    break;
-                }
-            }
-        }
-        Ok(nearest)
-    }
-
     /// What ends a run at the latest, apart from breakpoints at addresses.
     fn ahead(
         &mut self,
@@ -189,8 +156,8 @@ impl Session<'_> {
                 nearest = nearer(direction, nearest, own);
             }
         }
-        if let Some(event) = self.event_ahead(direction)? {
-            nearest = nearer(direction, nearest, event);
+        if let Some((position, event)) = self.event_ahead(direction)? {
+            nearest = nearer(direction, nearest, Ahead { position, what: What::Event(event) });
         }
         Ok(nearest)
     }
@@ -237,7 +204,7 @@ impl Session<'_> {
                     }
                     match (hit.is_empty(), what) {
                         (false, _) => Why::Breakpoints(hit),
-                        (true, What::Event(element)) => Why::Event(element),
+                        (true, What::Event(event)) => Why::Event(event),
                         (true, _) => Why::Step,
                     }
                 }
@@ -313,7 +280,13 @@ impl Session<'_> {
             ("stepBack", true) => (Step::Instruction, Direction::Backward),
             _ => return Ok(None),
         };
-        Ok(Some((self.source_of(arguments)?, step, direction)))
+        let source = self.source_of(arguments)?;
+        if command == "stepIn"
+            && let Some(position) = self.step_target(arguments)?
+        {
+            return Ok(Some((source, Step::To(position), direction)));
+        }
+        Ok(Some((source, step, direction)))
     }
 
     /// Executes a step, and states where it ends.
@@ -347,6 +320,10 @@ impl Session<'_> {
         description: Option<String>,
     ) -> Result<(), FindError> {
         self.frames.clear();
+        self.event = match ended.why {
+            Why::Event(event) => Some(event),
+            _ => None,
+        };
         let here = self.machine.here();
         let mut body = Map::new();
         let mut texts: Vec<String> = description.into_iter().collect();
@@ -365,8 +342,8 @@ impl Session<'_> {
                 }
                 "data breakpoint"
             }
-            Why::Event(element) => {
-                texts.push(element.to_string());
+            Why::Event(event) => {
+                texts.push(event.element.to_string());
                 "exception"
             }
             Why::Begin => {

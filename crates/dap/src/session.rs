@@ -16,6 +16,7 @@ use tracewright_replay::{Direction, Machine, Position};
 
 use crate::breakpoint::Breakpoints;
 use crate::control::Control;
+use crate::filters::Event;
 use crate::frames::Frames;
 use crate::framing::Received;
 use crate::functions::{Starts, States};
@@ -67,6 +68,8 @@ pub struct Session<'a> {
     pub(crate) work: Work,
     pub(crate) client: Client,
     pub(crate) out: Outbox,
+    /// The exception or the loss at which the last run has ended.
+    pub(crate) event: Option<Event>,
     control: Arc<Control>,
     then: Then,
     is_closed: bool,
@@ -144,6 +147,7 @@ impl<'a> Session<'a> {
             work: Work::default(),
             client: handshake.client,
             out,
+            event: None,
             control,
             then: Then::Nothing,
             is_closed: false,
@@ -244,6 +248,7 @@ impl<'a> Session<'a> {
             "setDataBreakpoints" => plain(self.set_data_breakpoints(arguments)?),
             "setExceptionBreakpoints" => plain(self.set_exception_breakpoints(arguments)?),
             "dataBreakpointInfo" => plain(self.data_breakpoint_info(arguments)?),
+            "exceptionInfo" => plain(self.exception_info()?),
             "breakpointLocations" => plain(self.breakpoint_locations(arguments)?),
             "loadedSources" => {
                 let all = 0..self.program.files.len();
@@ -263,6 +268,7 @@ impl<'a> Session<'a> {
             "reverseContinue" => Ok((None, Then::Run(Direction::Backward))),
             "pause" => Ok((None, Then::Stopped)),
             "gotoTargets" => plain(self.goto_targets(arguments)?),
+            "stepInTargets" => plain(self.step_in_targets(arguments)?),
             "goto" => Ok((None, Then::Go(self.goto(arguments)?))),
             "restartFrame" => Ok((None, Then::Go(self.restarted(arguments)?))),
             "disassemble" => plain(self.disassemble(arguments)?),

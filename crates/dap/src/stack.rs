@@ -80,7 +80,8 @@ impl Session<'_> {
         }
         let mut above: Option<&Frame> = None;
         for (n, frame) in stack.iter().enumerate() {
-            if frame.uncertain && above.is_none_or(|above| !above.uncertain) && n > 0 {
+            // The innermost frame is where its address is, whatever was lost.
+            if frame.uncertain && n > 0 && (n == 1 || above.is_some_and(|own| !own.uncertain)) {
                 shown.push(Shown::lost(source));
             }
             self.show(source, n, frame, above, &mut shown);
@@ -129,8 +130,9 @@ impl Session<'_> {
                 address: frame.address,
                 looked_up,
                 name,
-                is_uncertain: frame.uncertain,
+                is_uncertain: n > 0 && frame.uncertain,
                 can_restart: level == inlined
+                    && !frame.uncertain
                     && frame.depth >= 0
                     && frame.entry != FrameEntry::Before,
             });

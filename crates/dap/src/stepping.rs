@@ -36,14 +36,14 @@ pub(crate) struct Goal {
 
 /// The frame in which a step goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Level {
+pub(crate) struct Level {
     thread: u32,
     depth: i32,
     began: u64,
 }
 
 /// The result of one instruction of a frame.
-enum Next {
+pub(crate) enum Next {
     Here(Instruction, Level),
     Goal(Goal),
 }
@@ -92,6 +92,7 @@ impl Session<'_> {
             None => place.is_unnamed.then_some(NO_LINE),
         };
         match (step, line) {
+            (Step::To(position), _) => Ok(Goal::at(position)),
             (Step::Instruction, _) | (Step::Into, None) => self.instruction(source, direction),
             (Step::Out, _) if place.inlined() > 0 => self.out_of_inlined(source, level, &place),
             (Step::Out, _) => self.out(source, level),
@@ -113,7 +114,7 @@ impl Session<'_> {
     }
 
     /// The frame of a source.
-    fn level(&mut self, source: usize) -> Result<Level, FindError> {
+    pub(crate) fn level(&mut self, source: usize) -> Result<Level, FindError> {
         let stack = self.machine.stack(source)?;
         Ok(stack.first().map(level).unwrap_or_default())
     }
@@ -155,7 +156,7 @@ impl Session<'_> {
 
     /// Passes what a frame calls, if the machine stands in it. `None`: at the beginning of what was
     /// called, going back.
-    fn passed(
+    pub(crate) fn passed(
         &mut self,
         source: usize,
         direction: Direction,
@@ -189,7 +190,7 @@ impl Session<'_> {
     }
 
     /// The next instruction on the way of a step forward.
-    fn next_of(&mut self, source: usize, walk: &Walk) -> Result<Next, FindError> {
+    pub(crate) fn next_of(&mut self, source: usize, walk: &Walk) -> Result<Next, FindError> {
         if !walk.into {
             return self.next_in_frame(source, Direction::Forward, walk.level);
         }
@@ -320,14 +321,14 @@ impl Session<'_> {
 }
 
 /// What a step forward knows of its way.
-struct Walk {
-    level: Level,
+pub(crate) struct Walk {
+    pub(crate) level: Level,
     /// Where it begins, or what it has returned to.
-    place: Rc<Place>,
+    pub(crate) place: Rc<Place>,
     /// The line that it leaves.
-    line: Line,
+    pub(crate) line: Line,
     /// Functions are entered.
-    into: bool,
+    pub(crate) into: bool,
 }
 
 fn level(frame: &Frame) -> Level {

@@ -20,13 +20,14 @@ const MOST: usize = 1 << 10;
 const MOST_BYTES: u64 = 16;
 
 /// The scopes of a frame.
-const SCOPES: u64 = 4;
+const SCOPES: u64 = 5;
 
 const TRACE: u64 = 0;
 const REGISTERS: u64 = 1;
 const MEMORY: u64 = 2;
 /// How often the instruction is executed, which is counted when it is asked for.
 const EXECUTIONS: u64 = 3;
+const ACCESSES: u64 = 4;
 
 const RISCV: [&str; 32] = [
     "zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "s0", "s1", "a0", "a1", "a2", "a3", "a4",
@@ -74,6 +75,9 @@ impl Session<'_> {
         }
         if shown.frame == Some(0) && self.has_accesses()? {
             scopes.push(json!({
+                "name": "Accesses", "variablesReference": reference(ACCESSES), "expensive": false,
+            }));
+            scopes.push(json!({
                 "name": "Traced memory",
                 "variablesReference": reference(MEMORY),
                 "expensive": true,
@@ -90,6 +94,7 @@ impl Session<'_> {
             TRACE => self.place(shown.source, id)?,
             REGISTERS => self.registers(shown.source, shown.address)?,
             MEMORY => self.memory(shown.source)?,
+            ACCESSES => self.accesses(shown.source)?,
             _ => self.executions(shown.address)?,
         };
         let start = arguments.count("start")?.unwrap_or(0).min(all.len());
@@ -155,6 +160,28 @@ impl Session<'_> {
         // The one register of RISC-V whose value is fixed.
         let value = |name: &str| if name == "zero" { "0x0" } else { UNAVAILABLE };
         all.extend(registers(isa).iter().map(|name| variable(name, value(name).into())));
+        Ok(all)
+    }
+
+    /// The data accesses of the instruction at which a source stands.
+    fn accesses(&mut self, source: usize) -> Result<Vec<Value>, FindError> {
+        let mut all = Vec::new();
+        for access in self.machine.accesses(source)? {
+            let text = |address: u64| {
+                let inside = |own: &&DataObject| address.wrapping_sub(own.address) < own.size;
+                match self.objects.iter().find(inside) {
+                    Some(own) if own.address == address => own.name.clone(),
+                    Some(own) => format!("{}+{:#x}", own.name, address - own.address),
+                    None => format!("{address:#x}"),
+                }
+            };
+            let name = access.address().map_or_else(|| UNAVAILABLE.into(), text);
+            let mut own = variable(&name, access.to_string());
+            if let (Some(address), Some(own)) = (access.address(), own.as_object_mut()) {
+                own.insert("memoryReference".into(), format!("{address:#x}").into());
+            }
+            all.push(own);
+        }
         Ok(all)
     }
 

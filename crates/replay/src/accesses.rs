@@ -121,6 +121,29 @@ impl Machine<'_> {
         self.step(source, direction)
     }
 
+    /// The accesses of the instruction at which `source` stands, as far as the trace states that
+    /// they are of this instruction.
+    ///
+    /// # Errors
+    /// Where the buffer or the index cannot be read.
+    pub fn accesses(&mut self, source: usize) -> Result<Vec<Access>, FindError> {
+        let Some(own) = self.at(source)? else { return Ok(Vec::new()) };
+        let mut all = Vec::new();
+        let element = own.position.element;
+        for number in element..=element.saturating_add(REACH) {
+            let Some(entry) = self.entry(number)? else { break };
+            let Element::DataAccess(access) = entry.element else { continue };
+            if access.by() != Some(own.address) {
+                continue;
+            }
+            let placed = self.placed(number, entry.source, access, own.address)?;
+            if placed.is_some_and(|placed| placed.is_stated && placed.position == own.position) {
+                all.push(access);
+            }
+        }
+        Ok(all)
+    }
+
     /// The access of the instruction that a step executes or goes back over.
     fn accessed_by_step(
         &mut self,

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::process::Command;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tracewright_testing::tool;
 
 use crate::client::Client;
@@ -41,6 +41,16 @@ fn log() -> (String, Vec<(u64, u32)>) {
     }
     (0..3).for_each(|n| step(0x8028 + 4 * n, None));
     (log, writes)
+}
+
+/// The data accesses of the instruction at which the trace stands.
+fn accesses(client: &mut Client) -> Vec<Value> {
+    let id = client.top()["id"].clone();
+    let scopes = client.good("scopes", json!({ "frameId": id }))["scopes"].clone();
+    let mut scopes = scopes.as_array().expect("a list").iter();
+    let own = scopes.find(|scope| scope["name"] == "Accesses").expect("the scope");
+    let reference = json!({ "variablesReference": own["variablesReference"] });
+    client.good("variables", reference)["variables"].as_array().expect("a list").clone()
 }
 
 /// Who wrote a variable last, and before that; forward the same, behind each write.
@@ -84,8 +94,20 @@ fn who_wrote_it_last() {
             break;
         }
         assert_eq!(stop["hitBreakpointIds"][0], body["breakpoints"][0]["id"]);
-        got.push(client.instruction());
+        let number = client.instruction();
+        let all = accesses(&mut client);
+        let (_, value) = writes.iter().find(|(own, _)| *own == number).expect("a write");
+        assert_eq!(all.len(), 1, "{all:?}");
+        assert_eq!(all[0]["name"], "values");
+        let text = all[0]["value"].as_str().expect("a text");
+        assert!(text.contains(&format!("<- {value:#010x}")), "{text} {value}");
+        got.push(number);
     }
+    // The instruction behind it makes none.
+    client.go("stepIn", json!({ "granularity": "instruction" }));
+    client.go("stepIn", json!({ "granularity": "instruction" }));
+    assert!(accesses(&mut client).is_empty());
+    client.goto("start");
     got.reverse();
     let want: Vec<u64> = writes.iter().map(|(number, _)| *number).collect();
     assert_eq!(got, want);

@@ -7,7 +7,7 @@ use crate::client::Client;
 use crate::demo;
 
 /// The commands of the protocol that are known.
-const COMMANDS: [&str; 32] = [
+const COMMANDS: [&str; 34] = [
     "initialize",
     "launch",
     "attach",
@@ -35,6 +35,8 @@ const COMMANDS: [&str; 32] = [
     "readMemory",
     "evaluate",
     "cancel",
+    "exceptionInfo",
+    "stepInTargets",
     "next",
     "stepIn",
     "stepOut",

@@ -206,7 +206,30 @@ fn places_in_time() {
     assert_eq!(stop["reason"], "exception", "{stop}");
     client.go("reverseContinue", json!({}));
     assert_eq!(client.instruction(), first);
-    client.good("setExceptionBreakpoints", json!({ "filters": [] }));
+    let info = client.good("exceptionInfo", json!({ "threadId": 1 }));
+    assert_eq!(info["details"]["typeName"], "SysTick", "{info}");
+    // Interrupts, and faults, apart.
+    for (filter, names) in [("interrupt", vec!["SysTick"; 5]), ("fault", vec!["UsageFault"])] {
+        client.good("setExceptionBreakpoints", json!({ "filters": [filter] }));
+        client.goto("start");
+        assert!(client.refused("exceptionInfo", json!({ "threadId": 1 })).contains("not ended"));
+        let (mut forward, mut backward) = (Vec::new(), Vec::new());
+        while client.go("continue", json!({}))["reason"] == "exception" {
+            let info = client.good("exceptionInfo", json!({ "threadId": 1 }));
+            forward.push((info["details"]["typeName"].clone(), client.instruction()));
+        }
+        while client.go("reverseContinue", json!({}))["reason"] == "exception" {
+            let info = client.good("exceptionInfo", json!({ "threadId": 1 }));
+            backward.push((info["details"]["typeName"].clone(), client.instruction()));
+        }
+        backward.reverse();
+        assert_eq!(forward, backward);
+        let found: Vec<_> = forward.into_iter().map(|(name, _)| name).collect();
+        assert_eq!(found, names);
+    }
+    let list = json!({ "filters": ["nonsense"] });
+    let body = client.good("setExceptionBreakpoints", list);
+    assert_eq!(body["breakpoints"][0]["verified"], false, "{body}");
     client.goto("start");
     client.events.clear();
     client.go("continue", json!({}));

@@ -118,6 +118,55 @@ fn into_a_function_and_out() {
     client.disconnect();
 }
 
+/// The functions that a line calls, in order, and a step into one of them.
+#[test]
+fn into_a_function_of_the_line() {
+    let demo = demo();
+    let mut client = Client::open(&demo.path, json!({ "stopAt": "start" }));
+    // A line with a call, and one in which an exception is taken.
+    let line = line_with("return passed * 100 / solutions");
+    let source = json!({ "path": "program.c" });
+    let calls = line_with("print_number(average)");
+    for line in [calls, line] {
+        let list = json!([{ "line": line }]);
+        client.good("setBreakpoints", json!({ "source": source, "breakpoints": list }));
+        client.go("continue", json!({}));
+        let top = client.top();
+        assert_eq!(top["line"], line);
+        let body = client.good("stepInTargets", json!({ "frameId": top["id"] }));
+        let targets = body["targets"].as_array().expect("targets").clone();
+        let names: Vec<&str> = targets.iter().filter_map(|one| one["label"].as_str()).collect();
+        // Nothing has moved.
+        assert_eq!(client.top()["line"], line);
+        // Those that steps enter.
+        let (from, depth) = (client.instruction(), client.frames(1).len());
+        client.go("next", json!({ "granularity": "line" }));
+        let end = client.instruction();
+        client.goto(&format!("instruction {from}"));
+        let mut want = Vec::new();
+        while client.instruction() < end {
+            client.go("stepIn", json!({ "granularity": "instruction" }));
+            let frames = client.frames(1);
+            if frames.len() > depth && client.instruction() < end {
+                let name = frames[0]["name"].as_str().expect("a name").to_owned();
+                // Exceptions are not called.
+                want.extend(Some(name).filter(|name| !name.contains(" [")));
+                client.go("stepOut", json!({}));
+            }
+        }
+        assert_eq!(names, want);
+        assert_eq!(names.is_empty(), line != calls, "{names:?}");
+        client.goto(&format!("instruction {from}"));
+        for (target, name) in targets.iter().zip(&want) {
+            client.go("stepIn", json!({ "targetId": target["id"] }));
+            let frames = client.frames(1);
+            assert_eq!((frames[0]["name"].as_str(), frames.len()), (Some(&**name), depth + 1));
+        }
+    }
+    client.refused("stepIn", json!({ "threadId": 1, "targetId": 1 }));
+    client.disconnect();
+}
+
 /// A step in a handler returns to what was interrupted, and a step over an interrupt passes it.
 #[test]
 fn interrupts_are_passed_over() {
@@ -216,5 +265,27 @@ fn losses_are_stated() {
         found += 1;
     }
     assert!(found >= 1);
+    // Callers from before a loss are marked: a line states that, and they are less prominent.
+    let (mut marked, mut certain) = (0, 0);
+    client.goto("last gap");
+    for _ in 0..200 {
+        let frames = client.frames(1);
+        let hints: Vec<_> =
+            frames.iter().filter_map(|one| one["presentationHint"].as_str()).collect();
+        let first = hints.iter().position(|hint| *hint != "normal").unwrap_or(hints.len());
+        match frames.get(first) {
+            Some(frame) => {
+                assert_eq!(frame["name"], "[trace was lost here]", "{frames:?}");
+                assert_eq!(hints[first], "label");
+                assert!(first + 1 < hints.len(), "{frames:?}");
+                assert!(hints[first + 1..].iter().all(|hint| *hint == "subtle"), "{frames:?}");
+                client.refused("restartFrame", json!({ "frameId": frame["id"] }));
+                marked += 1;
+            }
+            None => certain += 1,
+        }
+        client.go("stepIn", json!({ "granularity": "instruction" }));
+    }
+    assert!(marked > 0, "{certain}");
     client.disconnect();
 }
