@@ -37,15 +37,16 @@ mod samples;
 mod select;
 mod sources;
 mod stacks;
+mod start;
 mod tasks;
 mod verbs;
 
 use std::ffi::OsString;
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind as IoErrorKind, Write};
 use std::path::Path;
 
 use anstream::ColorChoice;
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser};
 use tracewright::base::is_unshown;
 use tracewright::capture::plain;
@@ -59,6 +60,10 @@ use crate::fail::Fail;
 pub fn run(all: Vec<OsString>) -> u8 {
     let mut cli = match Cli::try_parse_from(arguments::of_process(all)) {
         Ok(cli) => cli,
+        Err(error) if is_alone(&error) => {
+            eprint!("{}", start::page());
+            return 2;
+        }
         Err(error) if error.use_stderr() => return usage(error),
         // Help, which is an output as any other.
         Err(help) => return ended(help_text(&help)),
@@ -111,6 +116,12 @@ pub fn run_with(all: Vec<OsString>, protocols: Registry) -> u8 {
     run(all)
 }
 
+/// Whether the command was called without arguments.
+fn is_alone(error: &clap::Error) -> bool {
+    error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+        && arguments::all().len() <= 1
+}
+
 /// Prints why the arguments are not accepted. The message repeats some of them.
 fn usage(error: clap::Error) -> u8 {
     let error = with_advice(error);
@@ -128,19 +139,22 @@ fn usage(error: clap::Error) -> u8 {
     2
 }
 
-/// The error of a word that is no verb, with what to write where the word is a file, and with all
-/// verbs where none has a similar name.
+/// The error of a word that is no verb, with what to write where the word is a file, with the verbs
+/// that it may mean, and with all verbs where none has a similar name.
 fn with_advice(mut error: clap::Error) -> clap::Error {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
         return error;
     };
     let advice = if Path::new(word).exists() {
         format!("to see what a file is: tracewright info {}", plain::line(word))
-    } else if error.get(ContextKind::SuggestedSubcommand).is_none() {
-        let (path, verbs) = verbs_beside(word);
-        format!("the verbs {path}are {}", verbs.join(", "))
     } else {
-        return error;
+        let (path, verbs) = verbs_beside(word);
+        match start::meant(word).filter(|_| path.is_empty()) {
+            Some([verb]) => format!("the verb for it is {verb}"),
+            Some(verbs) => format!("the verbs for it are {}", verbs.join(", ")),
+            None if error.get(ContextKind::SuggestedSubcommand).is_some() => return error,
+            None => format!("the verbs {path}are {}", verbs.join(", ")),
+        }
     };
     error.remove(ContextKind::SuggestedSubcommand);
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
@@ -167,7 +181,7 @@ fn verbs_beside(word: &str) -> (String, Vec<String>) {
 fn help_text(help: &clap::Error) -> Result<bool, Fail> {
     let done = help.print().and_then(|()| std::io::stdout().flush());
     match done {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Fail::write(None, &error)),
+        Err(error) if error.kind() != IoErrorKind::BrokenPipe => Err(Fail::write(None, &error)),
         _ => Ok(true),
     }
 }

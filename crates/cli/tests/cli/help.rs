@@ -100,6 +100,15 @@ fn the_input_is_required() {
 }
 
 #[test]
+fn without_a_word_the_first_commands_are_listed() {
+    let output = tracewright::<&str>(&[]);
+    assert_eq!((output.code, output.out.as_str()), (Some(2), ""));
+    assert!(output.err.starts_with("I have\n"), "{}", output.err);
+    assert!(output.err.contains("tracewright info dump.bin --image firmware.elf"));
+    assert!(output.err.contains("  timing\n"));
+}
+
+#[test]
 fn a_wrong_word_is_answered() {
     let folder = Folder::new("help-words");
     fs::write(folder.path("trace.bin"), [0; 16]).unwrap();
@@ -111,6 +120,9 @@ fn a_wrong_word_is_answered() {
         ("cover", "'coverage'", "the verbs are"),
         ("xyz", "the verbs are demo, info, packets", "similar"),
         ("trace.bin", "tracewright info trace.bin", "similar"),
+        ("backtrace", "the verbs for it are calls, gdb", "similar"),
+        ("SWO", "the verb for it is itm", "similar"),
+        ("log detect", "the verbs of `log` are ", "for it"),
     ] {
         let words: Vec<_> = words.split(' ').collect();
         let run = command(&words).current_dir(folder.path("")).output().unwrap();
