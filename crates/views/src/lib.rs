@@ -50,6 +50,7 @@ pub mod explain;
 pub mod filter;
 mod fold;
 pub mod frames;
+pub mod function_changes;
 pub mod functions;
 pub mod history;
 pub mod info;

@@ -1,6 +1,9 @@
 //! What runs cover of a source file of a program.
 
+use std::collections::BTreeMap;
+
 use super::cell::{Cell, RunNumbers};
+use super::function_code::{FunctionCode, FunctionPlace};
 use crate::coverage::SourceFile;
 
 /// A function of a source file.
@@ -12,6 +15,8 @@ pub struct FunctionKey {
     pub symbol: String,
     /// Its name, demangled.
     pub name: String,
+    /// Its code, where it can be compared with that of another state of the program.
+    pub code: Option<FunctionCode>,
 }
 
 /// A conditional branch of a source file.
@@ -35,8 +40,12 @@ pub struct CoveredFile {
 }
 
 impl CoveredFile {
-    /// That of one run.
-    pub fn of(source: &SourceFile) -> CoveredFile {
+    /// That of one run, of the source file with a path and with this code of functions.
+    pub fn of(
+        path: &str,
+        source: &SourceFile,
+        codes: &BTreeMap<FunctionPlace, FunctionCode>,
+    ) -> CoveredFile {
         let mut own = CoveredFile::default();
         for (number, line) in &source.lines {
             own.lines.push((*number, [Cell::of(line.count)]));
@@ -47,12 +56,20 @@ impl CoveredFile {
         }
         for function in &source.functions {
             let (symbol, name) = (function.symbol.clone(), function.name.clone());
-            let key = FunctionKey { lines: function.lines, symbol, name };
+            let place = (path.to_owned(), function.lines, symbol.clone());
+            let code = codes.get(&place).copied();
+            let key = FunctionKey { lines: function.lines, symbol, name, code };
             own.functions.push((key, [Cell::of(function.count)]));
         }
-        combine(&mut own.branches);
-        combine(&mut own.functions);
+        own.sort();
         own
+    }
+
+    /// Puts all in order, and sums what has equal keys.
+    pub(super) fn sort(&mut self) {
+        combine(&mut self.lines);
+        combine(&mut self.branches);
+        combine(&mut self.functions);
     }
 
     /// All cells.

@@ -8,6 +8,8 @@
 //! | `cell.rs` | [`Cell`]: what runs cover of one line, outcome or function |
 //! | `covered.rs` | [`CoveredFile`]: the cells of a source file |
 //! | `decision.rs` | [`CoveredDecision`]: those of a decision |
+//! | `function_code.rs` | [`FunctionCode`]: whether a function is the same in two states |
+//! | `older.rs` | [`CoverageRuns::valid_for`]: what runs of an older state cover |
 //! | `runs.rs` | [`CoverageRuns`]: all of them, and their sum |
 //!
 //! Values are three: covered, not covered, unknown. What no run covers is unknown where one of them
@@ -17,6 +19,8 @@ mod cell;
 mod covered;
 mod decision;
 mod digest;
+mod function_code;
+mod older;
 mod program;
 mod runs;
 
@@ -24,5 +28,7 @@ pub use cell::{Cell, RunNumbers};
 pub use covered::{BranchKey, CoveredFile, FunctionKey, Part};
 pub use decision::{ConditionKey, CoveredCondition, CoveredDecision, DecisionKey};
 pub use digest::{Digest, Digester};
+pub use function_code::{FunctionCode, FunctionPlace, function_codes};
+pub use older::{FunctionChange, FunctionState};
 pub use program::{ProgramKey, RunProgram};
 pub use runs::{CoverageRuns, Run, RunInput, RunsDifference};

@@ -8,6 +8,7 @@ use super::cell::sum;
 use super::covered::{CoveredFile, Part, Unknown};
 use super::decision::{CoveredDecision, DecisionKey};
 use super::digest::Digest;
+use super::function_code::{FunctionCode, FunctionPlace};
 use super::program::RunProgram;
 use crate::coverage::{BranchOutcomes, FunctionLine, SourceFile};
 use crate::decisions::{Criterion, same_file};
@@ -129,14 +130,20 @@ impl CoverageRuns {
         self.programs.len() - 1
     }
 
-    /// Adds what the only run covers of source files of a program, after [`finish`]. With `lost`,
-    /// the run lost trace.
+    /// Adds what the only run covers of source files of a program, after [`finish`]. Its functions
+    /// have `codes`. With `lost`, the run lost trace.
     ///
     /// [`finish`]: crate::coverage::finish
-    pub fn cover(&mut self, program: usize, sources: &BTreeMap<String, SourceFile>, lost: bool) {
+    pub fn cover(
+        &mut self,
+        program: usize,
+        sources: &BTreeMap<String, SourceFile>,
+        codes: &BTreeMap<FunctionPlace, FunctionCode>,
+        lost: bool,
+    ) {
         let unknown = Unknown { own: lost, its: lost };
         for (path, source) in sources {
-            let file = CoveredFile::of(source);
+            let file = CoveredFile::of(path, source, codes);
             match self.files.entry((program, path.clone())) {
                 Entry::Vacant(own) => _ = own.insert(file),
                 Entry::Occupied(mut own) => own.get_mut().add(file, unknown),

@@ -22,6 +22,8 @@ Examples:
                                                       and the file of the run
   tracewright coverage --load test1.runs --load test2.runs --by run
                                                       what each run covers and adds
+  tracewright coverage OTHER --older test1.runs --by state
+                                                      which functions have changed since
   tracewright coverage CAPTURE --justify exempt.toml --by exemption
                                                       what need not be covered, and why")]
 #[command(mut_group("capture", |group| group.arg("loaded").multiple(true)))]
@@ -95,6 +97,10 @@ pub struct RunsArgs {
     /// left out.
     #[arg(long = "load", value_name = "FILE")]
     pub loaded: Vec<PathBuf>,
+    /// Add what runs of an older state of the program cover of functions that are the same: a file
+    /// of --save (repeatable; docs/coverage.md).
+    #[arg(long, value_name = "FILE", conflicts_with = "save", hide_short_help = true)]
+    pub older: Vec<PathBuf>,
     /// --save: name of a test of this run (repeatable).
     #[arg(long = "tag", value_name = "NAME", requires = "save")]
     pub tags: Vec<String>,
@@ -103,7 +109,7 @@ pub struct RunsArgs {
 impl RunsArgs {
     /// Whether files of runs are read or written.
     pub fn wanted(&self) -> bool {
-        self.save.is_some() || !self.loaded.is_empty()
+        self.save.is_some() || !self.loaded.is_empty() || !self.older.is_empty()
     }
 }
 
@@ -115,7 +121,7 @@ pub struct JustifyArgs {
     #[arg(long = "justify", value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Exempt what comments of source files name that lcov, gcovr and GNATcoverage read.
-    #[arg(long = "justify-comments")]
+    #[arg(long = "justify-comments", hide_short_help = true)]
     pub comments: bool,
 }
 
@@ -158,6 +164,8 @@ pub enum CoverageBy {
     Run,
     /// Exemptions of --justify and --justify-comments.
     Exemption,
+    /// Functions: whether they are the same as in the state of the runs of --older.
+    State,
 }
 
 /// Format of coverage.

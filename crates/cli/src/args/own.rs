@@ -50,7 +50,8 @@ pub(super) fn in_two_lengths(verb: Command) -> Command {
     }
     let verb = verb.mut_args(|arg| {
         let is_shared = arg.get_help_heading().is_some() || arg.is_global_set();
-        arg.hide_short_help(is_shared)
+        let hidden = is_shared || arg.is_hide_short_help_set();
+        arg.hide_short_help(hidden)
     });
     let short = verb.get_after_long_help().and_then(|long| shortened(&long.to_string(), &groups));
     let verb = match short {

@@ -9,9 +9,10 @@ use tracewright::capture::read_file;
 use crate::fail::Fail;
 
 /// Options with a value that only choose what is written.
-const VALUES: [&str; 13] = [
+const VALUES: [&str; 14] = [
     "--save",
     "--load",
+    "--older",
     "--tag",
     "--output",
     "-o",

@@ -8,10 +8,12 @@ use std::path::Path;
 
 use tracewright::analysis::coverage::{ProgramCoverage, ProgramFile, SourceFile, finish};
 use tracewright::analysis::coverage_runs::{
-    CoverageRuns, CoveredDecision, DecisionKey, Digest, Run, RunInput, RunProgram,
+    CoverageRuns, CoveredDecision, DecisionKey, Digest, FunctionChange, Run, RunInput, RunProgram,
+    function_codes,
 };
 use tracewright::analysis::decisions::{Decision, DecisionCoverage};
 use tracewright::export::coverage_runs::{identify, write};
+use tracewright::views::function_changes::summary;
 
 use crate::args::CoverageArgs;
 use crate::fail::Fail;
@@ -58,7 +60,7 @@ pub fn of(args: &CoverageArgs, measured: Measured<'_>) -> CoverageRuns {
         let mut sources = BTreeMap::new();
         covered.lines(file, &mut sources);
         finish(&mut sources, losses);
-        all.cover(number, &sources, losses > 0);
+        all.cover(number, &sources, &function_codes(file), losses > 0);
         numbers.push(number);
     }
     let [masking, unique] = &covered;
@@ -119,6 +121,25 @@ pub fn loaded(args: &CoverageArgs) -> Result<CoverageRuns, Fail> {
     let mut all = load(&args.runs.loaded)?.unwrap_or_default();
     all.finish();
     checked(all, args.force)
+}
+
+/// Adds what the files of --older cover of these runs' state of the program, and returns what
+/// became of its functions; `None` without such files.
+pub fn add_older(
+    args: &CoverageArgs,
+    all: &mut CoverageRuns,
+) -> Result<Option<Vec<FunctionChange>>, Fail> {
+    let Some(mut older) = load(&args.runs.older)? else { return Ok(None) };
+    older.finish();
+    if let Some(run) = older.runs.iter().find(|run| all.runs.iter().any(|own| own.id == run.id)) {
+        let what = format!("the run {} is one of the newer state, too", run.name());
+        return Err(Fail::text(&format!("--older: {what}")));
+    }
+    let (valid, changes) = checked(older, args.force)?.valid_for(all);
+    all.add(valid);
+    all.finish();
+    message::line(&format!("note: {}; --by state lists them", summary(&changes)));
+    Ok(Some(changes))
 }
 
 /// The file of --save, which must not be one that the command reads or writes.

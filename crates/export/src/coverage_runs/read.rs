@@ -6,7 +6,8 @@ use std::fmt;
 use serde::de::DeserializeOwned;
 use tracewright_analysis::coverage_runs::{
     BranchKey, Cell, ConditionKey, CoverageRuns, CoveredCondition, CoveredDecision, CoveredFile,
-    DecisionKey, Digest, FunctionKey, ProgramKey, Run, RunInput, RunNumbers, RunProgram,
+    DecisionKey, Digest, FunctionCode, FunctionKey, ProgramKey, Run, RunInput, RunNumbers,
+    RunProgram,
 };
 use tracewright_analysis::decisions::Vector;
 use tracewright_symbols::Region;
@@ -214,8 +215,16 @@ impl<'a> Reader<'a> {
             let cells = [self.cell(&sets, taken, of_taken)?, self.cell(&sets, not, of_not)?];
             own.branches.push((BranchKey { line, address }, cells));
         }
-        for (first, last, symbol, name, count, set) in record.functions {
-            let key = FunctionKey { lines: (first, last), symbol, name };
+        for (first, last, symbol, name, count, set, code) in record.functions {
+            let code = match code {
+                None => None,
+                Some((start, digest)) => {
+                    let parts = hex(&start).zip(Digest::parse(&digest));
+                    let (start, digest) = self.need(parts, "the code of a function is damaged")?;
+                    Some(FunctionCode { start, digest })
+                }
+            };
+            let key = FunctionKey { lines: (first, last), symbol, name, code };
             own.functions.push((key, [self.cell(&sets, count, set)?]));
         }
         let ordered = own.lines.is_sorted_by(|a, b| a.0 < b.0)

@@ -58,8 +58,10 @@ pub(super) type LineCell = (u32, Option<u64>, Option<usize>);
 /// sets of runs of both.
 pub(super) type BranchCell = (u32, String, Option<u64>, Option<u64>, Option<usize>, Option<usize>);
 
-/// First and last line, symbol, name, executions of a function, the position of the set of runs.
-pub(super) type FunctionCell = (u32, u32, String, String, Option<u64>, Option<usize>);
+/// First and last line, symbol, name, executions of a function, the position of the set of runs,
+/// and the address and the digest of its code.
+pub(super) type FunctionCell =
+    (u32, u32, String, String, Option<u64>, Option<usize>, Option<(String, String)>);
 
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tracewright_analysis::coverage::{BranchOutcomes, FunctionLine, Line, SourceFile};
 use tracewright_analysis::coverage_runs::{
-    ConditionKey, CoverageRuns, CoveredDecision, CoveredFile, DecisionKey, Digest, ProgramKey, Run,
-    RunInput, RunProgram, RunsDifference,
+    ConditionKey, CoverageRuns, CoveredDecision, CoveredFile, DecisionKey, Digest, FunctionCode,
+    FunctionState, ProgramKey, Run, RunInput, RunProgram, RunsDifference,
 };
 use tracewright_analysis::decisions::{ConditionCoverage, Criterion, DecisionCoverage, Vector};
 use tracewright_symbols::Region;
@@ -107,7 +107,10 @@ fn random_run(random: &mut Random, tag: &str) -> CoverageRuns {
             if random.one_in(3) {
                 continue;
             }
-            let file = CoveredFile::of(&source(random, lost));
+            // One of both functions can be compared with another state of the program.
+            let code = FunctionCode { start: 24, digest: Digest::of(path.as_bytes()) };
+            let codes = BTreeMap::from([((path.to_owned(), (3, 8), "_f3".to_owned()), code)]);
+            let file = CoveredFile::of(path, &source(random, lost), &codes);
             all.files.insert((*n, path.to_owned()), file);
         }
     }
@@ -283,4 +286,35 @@ fn damaged_files_are_refused() {
     let other = text.replacen("\"version\":1", "\"version\":2", 1);
     let error = read(other.as_bytes()).expect_err("another version").to_string();
     assert_eq!(error, "line 1: version 2 of the format; 1 is known");
+}
+
+/// Of a state and itself, the functions are the same of which the code is known and which one
+/// program has; nothing but what is in them is valid.
+#[test]
+fn a_state_is_valid_for_itself() {
+    let mut valid_files = 0;
+    for seed in 0..times(50) {
+        let all = random_run(&mut Random::new(seed), "a");
+        let (valid, changes) = all.clone().valid_for(&all);
+        for own in &changes {
+            let programs = all.files.keys().filter(|(_, path)| *path == own.path).count();
+            let known = own.symbol == "_f3" && programs == 1;
+            let want = if known { FunctionState::Unchanged } else { FunctionState::Unknown };
+            assert_eq!(own.state, want, "{own:?}");
+        }
+        for ((program, path), file) in &valid.files {
+            valid_files += 1;
+            let whole = &all.files[&(*program, path.clone())];
+            let lines = whole.lines.iter().filter(|(line, _)| (3..=8).contains(line));
+            assert!(lines.eq(&file.lines), "{seed}");
+            let branches = whole.branches.iter().filter(|(key, _)| (3..=8).contains(&key.line));
+            assert!(branches.eq(&file.branches), "{seed}");
+            let functions = whole.functions.iter().filter(|(key, _)| key.symbol == "_f3");
+            assert!(functions.eq(&file.functions), "{seed}");
+        }
+        let one = all.programs.len() == 1 && valid.files.contains_key(&(0, "a.c".to_owned()));
+        let want = if one { all.decisions } else { BTreeMap::new() };
+        assert_eq!(valid.decisions, want, "{seed}");
+    }
+    assert!(valid_files > 10);
 }

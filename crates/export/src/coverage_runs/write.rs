@@ -105,7 +105,8 @@ fn file(program: usize, path: &str, own: &CoveredFile) -> FileRecord {
     let branches = branches.collect();
     let functions = own.functions.iter().map(|(key, [cell])| {
         let ((first, last), set) = (key.lines, sets.position(&cell.runs));
-        (first, last, key.symbol.clone(), key.name.clone(), cell.count, set)
+        let code = key.code.map(|own| (format!("{:#x}", own.start), own.digest.to_string()));
+        (first, last, key.symbol.clone(), key.name.clone(), cell.count, set, code)
     });
     let functions = functions.collect();
     let (kind, path) = (FILE.to_owned(), path.to_owned());

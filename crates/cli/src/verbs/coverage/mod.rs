@@ -36,6 +36,10 @@ pub fn run(args: &CoverageArgs) -> Result<bool, Fail> {
         let what = "--by run: there is one run; name files of runs with --load";
         return Err(Fail::text(what));
     }
+    if args.by == CoverageBy::State && args.runs.older.is_empty() {
+        let what = "--by state: there is one state; name files of older runs with --older";
+        return Err(Fail::text(what));
+    }
     if args.by == CoverageBy::Exemption && !args.justified.wanted() {
         let what = "--by exemption: there are none; name a file with --justify";
         return Err(Fail::text(what));
@@ -48,22 +52,24 @@ pub fn run(args: &CoverageArgs) -> Result<bool, Fail> {
 
 /// The runs of files.
 fn loaded(args: &CoverageArgs) -> Result<bool, Fail> {
-    let loaded = lists(&args.runs.loaded)?;
-    let inputs = Inputs::of_files([&loaded[..], &args.justified.files].concat());
+    let (loaded, older) = (lists(&args.runs.loaded)?, lists(&args.runs.older)?);
+    let inputs = Inputs::of_files([&loaded[..], &older, &args.justified.files].concat());
     if !args.decisions.is_empty() || !args.further.is_empty() {
         let what = "--decisions and --add are of a capture, and there is none";
         return Err(Fail::text(what));
     }
     let saved = coverage_runs::open(args, &inputs)?;
     let output = Output::open(args.outcome.output.as_deref(), &inputs)?;
-    let runs = coverage_runs::loaded(args)?;
+    let mut runs = coverage_runs::loaded(args)?;
     if runs.decisions.is_empty() {
         refuse_decisions(args)?;
     }
     coverage_runs::save(saved, &runs)?;
+    let changes = coverage_runs::add_older(args, &mut runs)?;
     let sources = coverage_runs::sources(&runs, args, &BTreeMap::new());
     let good = !args.outcome.strict || runs.runs.iter().all(|run| run.sound);
-    let results = Results { sources, programs: &[], losses: runs.losses(), runs: Some(runs) };
+    let results =
+        Results { sources, programs: &[], losses: runs.losses(), runs: Some(runs), changes };
     finished(args, results, output).map(|enough| enough && good)
 }
 
@@ -83,11 +89,12 @@ fn measured(args: &CoverageArgs) -> Result<bool, Fail> {
     let roots = Sources::new(&args.source_roots);
     decisions::read_texts(&mut wanted, &program_files(first.capture()), &roots);
     roots.refuse(args.outcome.output.as_deref())?;
-    let loaded = lists(&args.runs.loaded)?;
+    let (loaded, older) = (lists(&args.runs.loaded)?, lists(&args.runs.older)?);
     let inputs = args
         .decisions
         .iter()
         .chain(&loaded)
+        .chain(&older)
         .chain(&args.justified.files)
         .fold(index::inputs(&first, &args.window.index), |inputs, path| inputs.file(Some(path)));
     let saved = coverage_runs::open(args, &inputs)?;
@@ -95,7 +102,7 @@ fn measured(args: &CoverageArgs) -> Result<bool, Fail> {
     let wanted: Arc<[Decision]> = wanted.into();
     let Captures { mut sources, programs, mut losses, mut good, sound, mut covered, read } =
         captures(args, &wanted, first, &mut output)?;
-    let mut runs = None;
+    let (mut runs, mut changes) = (None, None);
     if args.runs.wanted() {
         let files = read.iter().chain(&args.decisions);
         let inputs = files.filter_map(|path| coverage_runs::input_of(path).transpose());
@@ -107,8 +114,9 @@ fn measured(args: &CoverageArgs) -> Result<bool, Fail> {
             decisions: &wanted,
             covered,
         };
-        let all = coverage_runs::sum(coverage_runs::of(args, run), before, args.force)?;
+        let mut all = coverage_runs::sum(coverage_runs::of(args, run), before, args.force)?;
         coverage_runs::save(saved, &all)?;
+        changes = coverage_runs::add_older(args, &mut all)?;
         losses = all.losses();
         good &= !args.outcome.strict || all.runs.iter().all(|run| run.sound);
         sources = coverage_runs::sources(&all, args, &sources);
@@ -119,7 +127,7 @@ fn measured(args: &CoverageArgs) -> Result<bool, Fail> {
         let own = if criterion == Criterion::UniqueCause { unique } else { masking };
         decisions::add(&mut sources, &wanted, std::mem::take(own), (criterion, losses > 0));
     }
-    let results = Results { sources, programs: &programs, losses, runs };
+    let results = Results { sources, programs: &programs, losses, runs, changes };
     finished(args, results, output).map(|enough| enough && good)
 }
 

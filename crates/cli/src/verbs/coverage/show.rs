@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use tracewright::analysis::coverage::{ProgramCoverage, ProgramFile, SourceFile, only_functions};
-use tracewright::analysis::coverage_runs::CoverageRuns;
+use tracewright::analysis::coverage_runs::{CoverageRuns, FunctionChange};
 use tracewright::export::coverage::CoverageView;
 use tracewright::views::{
     coverage, coverage_runs as runs_view, decisions as decisions_view,
-    exemptions as exemptions_view, json, uncovered,
+    exemptions as exemptions_view, function_changes, json, uncovered,
 };
 
 use crate::args::{CoverageArgs, CoverageBy, CoverageFormatArg, CoverageKind};
@@ -26,6 +26,8 @@ pub(super) struct Results<'a> {
     pub(super) losses: u64,
     /// The runs, where files of runs are read or written.
     pub(super) runs: Option<CoverageRuns>,
+    /// What became of functions since the state of older runs.
+    pub(super) changes: Option<Vec<FunctionChange>>,
 }
 
 /// Writes the results, and returns whether enough is covered.
@@ -84,7 +86,7 @@ fn write(
     exemptions: Option<&Exemptions>,
     output: &mut Output,
 ) -> Result<(), Fail> {
-    let Results { sources, programs, losses, runs } = results;
+    let Results { sources, programs, losses, runs, changes } = results;
     if let Some(name) = &args.annotate {
         let is = |path: &&String| *path == name || path.ends_with(&format!("/{name}"));
         // The user may name a file by a folder that the debug information does not have.
@@ -115,7 +117,8 @@ fn write(
     if args.uncovered {
         return output.print(&uncovered::text(sources));
     }
-    let loaded = runs.as_ref().filter(|_| !args.runs.loaded.is_empty());
+    let from_files = !args.runs.loaded.is_empty() || !args.runs.older.is_empty();
+    let loaded = runs.as_ref().filter(|_| from_files);
     if let (Some(_), CoverageFormatArg::Drcov) = (loaded, args.format) {
         let what = "files of runs have no blocks: name captures with --add";
         return Err(Fail::option("--format", "drcov", what));
@@ -128,6 +131,9 @@ fn write(
         (CoverageFormatArg::Json, None) => {
             output.json(&json::head("coverage"))?;
             loaded.map_or(Ok(()), |runs| output.json(&runs_view::json(runs)))?;
+            if let Some(changes) = changes {
+                output.json(&function_changes::json(changes))?;
+            }
             if let Some(Exemptions { all, uses }) = exemptions {
                 output.json(&exemptions_view::json(all, uses, sources))?;
             }
@@ -142,6 +148,9 @@ fn write(
                 }
                 CoverageBy::Decision => decisions_view::text(sources),
                 CoverageBy::Run => runs.as_ref().map(runs_view::text).unwrap_or_default(),
+                CoverageBy::State => {
+                    changes.as_deref().map(function_changes::text).unwrap_or_default()
+                }
                 CoverageBy::Exemption => exemptions
                     .map_or_else(String::new, |own| exemptions_view::text(&own.all, &own.uses)),
             };

@@ -32,6 +32,7 @@ mod parts;
 mod reported_tasks;
 mod rtos;
 mod search;
+mod states;
 mod tasks;
 mod threads;
 
