@@ -1,6 +1,7 @@
 //! Chores of this repository: `cargo xtask tidy`, `cargo xtask dist`,
 //! `cargo xtask bench-reference`, `cargo xtask nightly`,
-//! `cargo xtask real-programs`, `cargo xtask report-picture`, `cargo xtask view-picture`.
+//! `cargo xtask vsix`, `cargo xtask real-programs`, `cargo xtask report-picture`,
+//! `cargo xtask view-picture`.
 #![forbid(unsafe_code)]
 
 use std::path::Path;
@@ -14,6 +15,7 @@ mod processor_time;
 mod programs;
 mod reference;
 mod tidy;
+mod vsix;
 
 const USAGE: &str = "\
 usage: cargo xtask tidy           check the invariants of ARCHITECTURE.md
@@ -27,6 +29,8 @@ usage: cargo xtask tidy           check the invariants of ARCHITECTURE.md
                                   the same files in a folder, such as /usr/local
          --dev                    as above
          --destdir FOLDER         a folder that stands for the root of the system
+       cargo xtask vsix [--out FOLDER]
+                                  the extension for Visual Studio Code that starts `tracewright dap`
        cargo xtask nightly [OPTION...]
                                   long forms of all tests, and a dated record
          --times N                try each property at least N times; default 30
@@ -67,6 +71,7 @@ fn main() -> ExitCode {
         ["dependencies"] => dependencies::run(root()),
         ["dist", ref options @ ..] => dist::run(root(), options),
         ["install", ref options @ ..] => dist::install(root(), options),
+        ["vsix", ref options @ ..] => vsix::run(root(), options),
         ["nightly", ref options @ ..] => nightly::run(root(), options),
         ["report-picture"] => picture::report(root()),
         ["view-picture"] => picture::view(root()),
