@@ -40,6 +40,7 @@ mod synthetic;
 mod target;
 
 pub use connection::{Port, serve};
+pub use monitor::UNWINDER;
 pub use packet::{Framer, MOST, Received, emit};
 pub use request::{Request, Resume};
 pub use server::Server;

@@ -1,5 +1,9 @@
 //! The commands of `monitor`.
 
+use std::fmt::Write;
+
+use tracewright::analysis::stacks::FunctionId;
+use tracewright::capture::plain::line;
 use tracewright::index::{Answer, FindError, Found};
 
 use crate::server::Server;
@@ -17,12 +21,19 @@ monitor goto QUERY              go to the first result: last exception, function
 monitor find QUERY              list results, as `tracewright find`
 monitor stack on|off            whether a stack is invented, in which gdb finds the callers
 monitor info                    the trace, and what is known of it
+monitor frames [THREAD]         the callers: address, number of callers, function
+monitor unwinder                a script for the Python of gdb, which shows these callers in place
+                                of the stack: `pipe monitor unwinder | cat > tw.py`, `source tw.py`
 Registers other than pc are not in the trace. With `stack on`, sp and the link or frame register
 have values that the server invents, only return addresses are known of the memory of the stack,
 and of cpsr or xpsr only T is known. After `goto`, gdb needs `maintenance flush register-cache`,
 `maintenance flush dcache` and `frame` or `thread N`: the commands tw-goto, tw-start and tw-end of
 `tracewright gdb` do that.
 ";
+
+/// A script for the Python of gdb, 11.1 or later: it shows the callers of `monitor frames` in place
+/// of those that gdb finds on a stack.
+pub const UNWINDER: &str = include_str!("unwinder.py");
 
 impl Server<'_> {
     /// Executes a command, and returns what it prints.
@@ -43,8 +54,38 @@ impl Server<'_> {
                 Err(why) => Ok(why),
             },
             ["find", query @ ..] => self.find(query),
+            ["frames"] => self.frames(self.selected),
+            ["frames", thread] => match thread.parse().ok().and_then(|n: usize| n.checked_sub(1)) {
+                Some(source) => self.frames(source),
+                None => Ok(format!("`{thread}` is no number of a thread\n")),
+            },
+            ["unwinder"] => Ok(UNWINDER.to_owned()),
             _ => Ok(format!("`{text}` is no command of the trace; `monitor help` lists them\n")),
         }
+    }
+
+    /// A line for each frame, the innermost first. Those beneath a loss of trace are not certain.
+    fn frames(&mut self, source: usize) -> Result<String, FindError> {
+        let mut text = String::new();
+        let mut interrupted = "";
+        for frame in self.machine.stack(source)? {
+            let Some(address) = frame.address else { break };
+            let code = self.machine.code();
+            let start = match frame.function {
+                FunctionId::At(start) => Some(start),
+                FunctionId::Known(number) => code.get(number).map(|own| own.function.start),
+                FunctionId::Handler(_) | FunctionId::Unknown => None,
+            };
+            let start = start.unwrap_or(address);
+            let name = line(&code.name(frame.function)).into_owned();
+            let _ = writeln!(text, "{address:#x} {} {start:#x} {name}{interrupted}", frame.depth);
+            if frame.uncertain {
+                text += "trace was lost: what is further out is not certain\n";
+                break;
+            }
+            interrupted = if frame.interrupts { " (interrupted)" } else { "" };
+        }
+        Ok(text)
     }
 
     fn when(&self) -> String {

@@ -43,6 +43,7 @@ pub struct GdbserverArgs {
 Examples:
   tracewright gdb CAPTURE                             at the first instruction
   tracewright gdb CAPTURE --at end                    at the last one, as with a core file
+  tracewright gdb CAPTURE --unwinder                  callers without an invented stack
   tracewright gdb CAPTURE --at end -- -batch -ex backtrace  arguments of gdb are after --")]
 pub struct GdbArgs {
     #[command(flatten)]
@@ -50,6 +51,10 @@ pub struct GdbArgs {
     /// The gdb that is started. Default: the first of gdb-multiarch, arm-none-eabi-gdb and gdb.
     #[arg(long = "gdb", value_name = "PROGRAM")]
     pub program: Option<OsString>,
+    /// Show callers by a script in the Python of gdb, and not by an invented stack: also those of
+    /// functions without unwind tables. They end at an exception.
+    #[arg(long)]
+    pub unwinder: bool,
     /// Arguments of gdb.
     #[arg(last = true, value_name = "GDB_ARGUMENT")]
     pub arguments: Vec<OsString>,

@@ -6,6 +6,7 @@ mod example;
 mod machines;
 mod oracle;
 mod session;
+mod unwinder;
 mod watch;
 
 pub(crate) use common::{Folder, TRACEWRIGHT, gdb, tracewright, transcript};

@@ -1,7 +1,7 @@
 //! The same commands in gdb on the trace and on the program in QEMU: the same places and callers.
 
 use crate::machines::{MACHINES, Machine, Traced};
-use crate::{gdb, transcript};
+use crate::{Folder, gdb, transcript};
 
 /// Where gdb begins to record what QEMU executes, so that it can go back. A trace has it already.
 const RECORD: &str = "record full";
@@ -35,11 +35,23 @@ fn steps(command: &'static str, count: usize) -> Vec<&'static str> {
 
 /// Commands in both, compared line by line.
 fn compare(gdb: &str, traced: &Traced, name: &str, commands: &[&str], callers: bool) {
+    compare_after(gdb, traced, name, &[], (commands, callers));
+}
+
+/// As [`compare`], after other commands in the session of the trace.
+fn compare_after(
+    gdb: &str,
+    traced: &Traced,
+    name: &str,
+    first: &[String],
+    (commands, callers): (&[&str], bool),
+) {
     let (mut child, target) = traced.executed();
     let want = transcript(gdb, &traced.elf, &target, &shown(commands, callers, false));
     let _ = child.kill();
     let _ = child.wait();
-    let got = transcript(gdb, &traced.elf, &traced.replayed(), &shown(commands, callers, true));
+    let all = [first, &shown(commands, callers, true)].concat();
+    let got = transcript(gdb, &traced.elf, &traced.replayed(), &all);
     let (mut want_places, mut got_places) = (places(&want), places(&got));
     // A trace ends where the program does, which has no place then.
     if want.contains("exited") {
@@ -77,39 +89,60 @@ fn steps_are_those_of_the_program() {
     });
 }
 
+/// Into calls and out of them.
+const CALLS: [&str; 27] = [
+    "break leaf",
+    "continue",
+    "finish",
+    "next",
+    "continue",
+    "up",
+    "down",
+    "continue",
+    "finish",
+    "finish",
+    "finish",
+    "next",
+    "next",
+    "continue",
+    "continue",
+    "delete 1",
+    "break recursive",
+    "continue",
+    "continue",
+    "up",
+    "finish",
+    "next",
+    "step",
+    "tbreak done",
+    "delete 2",
+    "continue",
+    "finish",
+];
+
 #[test]
 fn callers_are_those_of_the_program() {
     each(|gdb, machine, traced| {
-        let commands = [
-            "break leaf",
-            "continue",
-            "finish",
-            "next",
-            "continue",
-            "up",
-            "down",
-            "continue",
-            "finish",
-            "finish",
-            "finish",
-            "next",
-            "next",
-            "continue",
-            "continue",
-            "delete 1",
-            "break recursive",
-            "continue",
-            "continue",
-            "up",
-            "finish",
-            "next",
-            "step",
-            "tbreak done",
-            "delete 2",
-            "continue",
-            "finish",
-        ];
-        compare(gdb, traced, machine.name, &commands, true);
+        compare(gdb, traced, machine.name, &CALLS, true);
+    });
+}
+
+/// The same by the script, without an invented stack.
+#[test]
+fn callers_by_the_script_are_those_of_the_program() {
+    let folder = Folder::new("unwinder");
+    let script = folder.path("unwinder.py");
+    std::fs::write(&script, tracewright_gdb::UNWINDER).expect("a script");
+    let first = ["monitor stack off".to_owned(), format!("source {}", script.display())];
+    each(|gdb, machine, traced| {
+        // The script has no frames beneath an exception, which is among the callers there.
+        if machine.name == "m-profile" {
+            return;
+        }
+        compare_after(gdb, traced, machine.name, &first, (&CALLS, true));
+        let mut lines = vec!["break program", "continue"];
+        lines.extend(steps("step", 60));
+        compare_after(gdb, traced, machine.name, &first, (&lines, true));
     });
 }
 

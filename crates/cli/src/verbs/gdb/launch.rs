@@ -10,6 +10,7 @@ use std::sync::Arc;
 use signal_hook::consts::SIGINT;
 use signal_hook::flag;
 use tracewright::capture::{Dump, Form};
+use tracewright_gdb::UNWINDER;
 
 use super::open;
 use crate::args::GdbArgs;
@@ -86,7 +87,8 @@ end
 /// Runs the verb.
 pub fn run(args: &GdbArgs) -> Result<bool, Fail> {
     let input = open(&args.replay)?;
-    let script = script().map_err(|error| Fail::text(&format!("no commands for gdb: {error}")))?;
+    let script = script(args.unwinder)
+        .map_err(|error| Fail::text(&format!("no commands for gdb: {error}")))?;
     // gdb handles Ctrl-C, and this command ends with it.
     let _ = flag::register(SIGINT, Arc::default());
     let status = start(args, &input, &script);
@@ -149,6 +151,9 @@ fn add_arguments(command: &mut Command, args: &GdbArgs, input: &Input, script: &
     }
     command.arg("-x").arg(script);
     command.arg("-ex").arg(format!("target remote | {}", server_line()));
+    if args.unwinder {
+        command.args(["-ex", "monitor stack off"]);
+    }
     command.args(&args.arguments);
 }
 
@@ -185,6 +190,9 @@ fn server_line() -> String {
         if std::mem::take(&mut is_program) || word.to_string_lossy().starts_with("--gdb=") {
             continue;
         }
+        if word == "--unwinder" {
+            continue;
+        }
         if word == "--gdb" {
             is_program = true;
         } else if is_verb && word == "gdb" {
@@ -211,7 +219,7 @@ fn quoted(word: &OsStr) -> String {
 }
 
 /// A file with commands of gdb, which only the user can write.
-fn script() -> io::Result<PathBuf> {
+fn script(unwinder: bool) -> io::Result<PathBuf> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
@@ -223,6 +231,9 @@ fn script() -> io::Result<PathBuf> {
         match options.open(&path) {
             Ok(mut file) => {
                 file.write_all(COMMANDS.as_bytes())?;
+                if unwinder {
+                    write!(file, "python\n{UNWINDER}end\n")?;
+                }
                 return Ok(path);
             }
             // A name that is taken is another user's, or of a process before.
