@@ -185,18 +185,23 @@ pub enum CoverageFormatArg {
     LlvmCov,
     /// drcov: executed blocks.
     Drcov,
+    /// SonarQube's generic coverage, XML.
+    Sonarqube,
+    /// JUnit XML: a test for each --fail-under.
+    Junit,
 }
 
 impl CoverageFormatArg {
     /// The format of another tool, where it is one.
     pub fn format(self) -> Option<CoverageFormat> {
         match self {
-            CoverageFormatArg::Text | CoverageFormatArg::Json => None,
+            CoverageFormatArg::Text | CoverageFormatArg::Json | CoverageFormatArg::Junit => None,
             CoverageFormatArg::Lcov => Some(CoverageFormat::Lcov),
             CoverageFormatArg::Cobertura => Some(CoverageFormat::Cobertura),
             CoverageFormatArg::Gcov => Some(CoverageFormat::Gcov),
             CoverageFormatArg::LlvmCov => Some(CoverageFormat::LlvmCov),
             CoverageFormatArg::Drcov => Some(CoverageFormat::Drcov),
+            CoverageFormatArg::Sonarqube => Some(CoverageFormat::SonarQube),
         }
     }
 }

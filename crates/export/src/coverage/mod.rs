@@ -7,12 +7,18 @@
 //! | `gcov.rs` | JSON of gcov |
 //! | `llvm_cov.rs` | JSON of llvm-cov export |
 //! | `drcov.rs` | drcov, executed blocks |
+//! | `sonarqube.rs` | SonarQube's generic coverage |
+//! | `junit.rs` | [`junit`]: limits as tests |
 
 mod cobertura;
 mod drcov;
 mod gcov;
+mod junit;
 mod lcov;
 mod llvm_cov;
+mod sonarqube;
+
+pub use junit::{CheckedLimit, junit};
 
 use std::collections::BTreeMap;
 
@@ -32,6 +38,8 @@ pub enum CoverageFormat {
     LlvmCov,
     /// drcov.
     Drcov,
+    /// SonarQube's generic test coverage.
+    SonarQube,
 }
 
 /// What was executed.
@@ -52,6 +60,7 @@ impl CoverageFormat {
             CoverageFormat::Gcov => gcov::write(view).into_bytes(),
             CoverageFormat::LlvmCov => llvm_cov::write(view).into_bytes(),
             CoverageFormat::Drcov => drcov::write(view),
+            CoverageFormat::SonarQube => sonarqube::write(view).into_bytes(),
         }
     }
 }

@@ -36,6 +36,10 @@ pub fn run(args: &CoverageArgs) -> Result<bool, Fail> {
         let what = "--by run: there is one run; name files of runs with --load";
         return Err(Fail::text(what));
     }
+    if args.format == CoverageFormatArg::Junit && args.fail_under.is_empty() {
+        let what = "--format junit: it has a test for each --fail-under, and there is none";
+        return Err(Fail::text(what));
+    }
     if args.by == CoverageBy::State && args.runs.older.is_empty() {
         let what = "--by state: there is one state; name files of older runs with --older";
         return Err(Fail::text(what));

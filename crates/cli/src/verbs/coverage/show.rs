@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tracewright::analysis::coverage::{ProgramCoverage, ProgramFile, SourceFile, only_functions};
 use tracewright::analysis::coverage_runs::{CoverageRuns, FunctionChange};
-use tracewright::export::coverage::CoverageView;
+use tracewright::export::coverage::{CheckedLimit, CoverageView, junit};
 use tracewright::views::{
     coverage, coverage_runs as runs_view, decisions as decisions_view,
     exemptions as exemptions_view, function_changes, json, uncovered,
@@ -42,16 +42,23 @@ pub(super) fn show(
     {
         return Err(Fail::option("--function", name, "no function of a source file has this name"));
     }
-    write(args, &results, exemptions, output)?;
-    let mut good = true;
-    for (kind, least) in &args.fail_under {
-        good &= reaches(&results.sources, *kind, *least);
+    let checked = args.fail_under.iter().map(|own| limit(&results.sources, *own));
+    let limits: Vec<CheckedLimit> = checked.collect();
+    match args.format {
+        CoverageFormatArg::Junit => output.print(&junit(&limits))?,
+        _ => write(args, &results, exemptions, output)?,
     }
-    Ok(good)
+    for own in limits.iter().filter(|own| !own.met) {
+        message::line(&own.measured);
+    }
+    Ok(limits.iter().all(|own| own.met))
 }
 
-/// Whether at least `least` percent are covered; prints a line where they are not.
-fn reaches(sources: &BTreeMap<String, SourceFile>, kind: CoverageKind, least: f64) -> bool {
+/// Whether at least `least` percent are covered.
+fn limit(
+    sources: &BTreeMap<String, SourceFile>,
+    (kind, least): (CoverageKind, f64),
+) -> CheckedLimit {
     let [lines, branches, functions] = coverage::totals(sources);
     let [outcomes, conditions, mcdc] = decisions_view::totals(sources);
     let totals = match kind {
@@ -67,17 +74,23 @@ fn reaches(sources: &BTreeMap<String, SourceFile>, kind: CoverageKind, least: f6
         0 => 100.0 * f64::from(u8::from(totals.exempted > 0)),
         all => 100.0 * totals.executed as f64 / all as f64,
     };
-    if percent >= least {
-        return true;
-    }
-    let what = CoverageKind::ALL.into_iter().find(|(_, own, _)| *own == kind);
-    let what = what.map_or("", |(.., what)| what);
+    let known = CoverageKind::ALL.into_iter().find(|(_, own, _)| *own == kind);
+    let (name, _, what) = known.unwrap_or(("", kind, ""));
+    let met = percent >= least;
+    let compared = if met { "at least" } else { "less than" };
     let unknown = match totals.unknown {
         0 => String::new(),
         unknown => format!(", {unknown} of {} are unknown", totals.all),
     };
-    message::line(&format!("{percent:.1} % of the {what}, less than {least} %{unknown}"));
-    false
+    let exempted = match totals.exempted {
+        0 => String::new(),
+        exempted => format!(", {exempted} are exempted"),
+    };
+    CheckedLimit {
+        name: format!("{name} >= {least} %"),
+        measured: format!("{percent:.1} % of the {what}, {compared} {least} %{unknown}{exempted}"),
+        met,
+    }
 }
 
 fn write(

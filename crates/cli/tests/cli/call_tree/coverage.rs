@@ -312,6 +312,28 @@ fn formats_of_coverage_tools() {
     for (line, (count, _)) in &found {
         assert!(cobertura.contains(&format!("<line number=\"{line}\" hits=\"{count}\"")));
     }
+    // The same lines, and the sums of their branches.
+    let sonar = fs::read_to_string(file("sonarqube")).expect("a file");
+    assert_eq!(sonar.matches("<lineToCover ").count(), found.len());
+    for (line, (count, branches)) in &found {
+        let (all, occurred) = (2 * branches.len(), branches.iter().flatten());
+        let occurred: usize =
+            occurred.map(|(a, b)| usize::from(*a > 0) + usize::from(*b > 0)).sum();
+        let branches = match all {
+            0 => String::new(),
+            _ => format!(" branchesToCover=\"{all}\" coveredBranches=\"{occurred}\""),
+        };
+        let covered = *count > 0;
+        let want = format!("lineNumber=\"{line}\" covered=\"{covered}\"{branches}/>");
+        assert!(sonar.contains(&want), "{want}: {sonar}");
+    }
+    let limits =
+        args("coverage --format junit --fail-under 50 --fail-under lines=99", &[&snapshot]);
+    let limits = tracewright(&limits);
+    let first = "<testsuites tests=\"2\" failures=\"1\" errors=\"0\">";
+    assert!(limits.code == Some(1) && limits.out.contains(first), "{}", limits.out);
+    fs::write(path.join("junit"), &limits.out).expect("a file");
+    assert_eq!(tracewright(&args("coverage --format junit", &[&snapshot])).code, Some(2));
     // The options of this verb.
     let mut all = args("coverage --fail-under 99", &[&snapshot]);
     assert_eq!(tracewright(&all).code, Some(1));
@@ -338,6 +360,7 @@ fn formats_of_coverage_tools() {
         assert!(text.contains(&want), "{want}: {text}");
     }
     if tool(&[("xmllint", "libxml2-utils")]).is_some() {
-        good(Command::new("xmllint").arg("--noout").arg(path.join("cobertura")));
+        let files = ["cobertura", "sonarqube", "junit"].map(|name| path.join(name));
+        good(Command::new("xmllint").arg("--noout").args(files));
     }
 }
