@@ -64,6 +64,7 @@ pub mod lines;
 pub mod link;
 mod lister;
 pub mod loop_turns;
+pub mod object_coverage;
 mod packet_fields;
 pub mod perf_script;
 mod ports;

@@ -1,6 +1,6 @@
 //! The flow of execution between the instructions of a program file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use tracewright_base::{Kind, Last, Role};
 
@@ -53,6 +53,28 @@ impl Flow {
             let sum = self.arrivals.entry((next, from)).or_default();
             *sum = sum.saturating_add(count);
         }
+    }
+
+    /// Adds the flow of another capture.
+    pub(super) fn merge(&mut self, other: &Flow) {
+        for (to, (from, count)) in &other.before {
+            self.sequence(*from, *to, *count);
+        }
+        for (key, count) in &other.arrivals {
+            let sum = self.arrivals.entry(*key).or_default();
+            *sum = sum.saturating_add(*count);
+        }
+        self.branches.extend(other.branches.iter().map(|(at, own)| (*at, *own)));
+    }
+
+    /// Where execution went from each instruction that did not continue with the next one, and how
+    /// often.
+    pub(super) fn targets(&self) -> HashMap<u64, Vec<(u64, u64)>> {
+        let mut all: HashMap<u64, Vec<(u64, u64)>> = HashMap::new();
+        for ((to, from), count) in &self.arrivals {
+            all.entry(*from).or_default().push((*to, *count));
+        }
+        all
     }
 
     /// The instruction directly before `address`.

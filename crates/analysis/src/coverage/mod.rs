@@ -6,6 +6,7 @@
 //! | `program.rs` | [`ProgramCoverage`]: executions of instructions, outcomes of branches |
 //! | `flow.rs` | from where execution came to each instruction |
 //! | `copies.rs` | the executions of lines that the compiler has copied |
+//! | `object.rs` | [`ObjectCoverage`]: instructions, branches, calls, entries and exits of functions |
 //! | `select.rs` | [`only_functions`]: a part of it |
 //! | `lines.rs` | [`SourceFile`]: the same by source line |
 
@@ -13,11 +14,13 @@ mod copies;
 mod flow;
 mod lines;
 mod losses;
+mod object;
 mod program;
 mod select;
 
 pub use lines::{BranchOutcomes, FunctionLine, Line, LinesOfFile, SourceFile, finish};
 pub use losses::Losses;
+pub use object::{CallSite, ExitKind, ExitSite, ObjectCoverage, ObjectFunction};
 pub use program::ProgramCoverage;
 pub use select::only_functions;
 

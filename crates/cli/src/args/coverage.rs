@@ -18,6 +18,7 @@ Examples:
   tracewright coverage CAPTURE --task ETM_0           while a task runs: docs/tasks.md
   tracewright coverage CAPTURE --decisions unit.json --by decision
                                                       decisions, conditions and MC/DC
+  tracewright coverage CAPTURE --by object            instructions, calls and exits of functions
   tracewright coverage CAPTURE --tag TEST-1 --save test1.runs
                                                       and the file of the run
   tracewright coverage --load test1.runs --load test2.runs --by run
@@ -160,6 +161,9 @@ pub enum CoverageBy {
     Function,
     /// Decisions of --decisions.
     Decision,
+    /// Functions of the object code: instructions, branches, calls, entries, exits, and code
+    /// without source lines.
+    Object,
     /// Runs of --load: what each covers, and what no run before it does.
     Run,
     /// Exemptions of --justify and --justify-comments.

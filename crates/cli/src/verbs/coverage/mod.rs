@@ -40,6 +40,12 @@ pub fn run(args: &CoverageArgs) -> Result<bool, Fail> {
         let what = "--format junit: it has a test for each --fail-under, and there is none";
         return Err(Fail::text(what));
     }
+    if args.by == CoverageBy::Object
+        && (!args.runs.loaded.is_empty() || !args.runs.older.is_empty())
+    {
+        let what = "--by object: files of runs have no instructions; name captures with --add";
+        return Err(Fail::text(what));
+    }
     if args.by == CoverageBy::State && args.runs.older.is_empty() {
         let what = "--by state: there is one state; name files of older runs with --older";
         return Err(Fail::text(what));

@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use tracewright::analysis::coverage::{ProgramCoverage, ProgramFile, SourceFile, only_functions};
+use tracewright::analysis::coverage::{
+    ObjectCoverage, ProgramCoverage, ProgramFile, SourceFile, only_functions,
+};
 use tracewright::analysis::coverage_runs::{CoverageRuns, FunctionChange};
 use tracewright::export::coverage::{CheckedLimit, CoverageView, junit};
 use tracewright::views::{
     coverage, coverage_runs as runs_view, decisions as decisions_view,
-    exemptions as exemptions_view, function_changes, json, uncovered,
+    exemptions as exemptions_view, function_changes, json, object_coverage, uncovered,
 };
 
 use crate::args::{CoverageArgs, CoverageBy, CoverageFormatArg, CoverageKind};
@@ -144,6 +146,9 @@ fn write(
         (CoverageFormatArg::Json, None) => {
             output.json(&json::head("coverage"))?;
             loaded.map_or(Ok(()), |runs| output.json(&runs_view::json(runs)))?;
+            if args.by == CoverageBy::Object {
+                output.json(&object_coverage::json(&object(programs, *losses)))?;
+            }
             if let Some(changes) = changes {
                 output.json(&function_changes::json(changes))?;
             }
@@ -159,6 +164,7 @@ fn write(
                     let runs = loaded.map(runs_view::of_functions).unwrap_or_default();
                     coverage::functions_text(sources, &runs)
                 }
+                CoverageBy::Object => object_coverage::text(&object(programs, *losses)),
                 CoverageBy::Decision => decisions_view::text(sources),
                 CoverageBy::Run => runs.as_ref().map(runs_view::text).unwrap_or_default(),
                 CoverageBy::State => {
@@ -171,4 +177,24 @@ fn write(
             output.print(&exemptions_view::summary(sources))
         }
     }
+}
+
+/// The coverage of the object code of each program file in which something was executed: what
+/// several captures of it executed, together.
+fn object(
+    programs: &[(ProgramFile, ProgramCoverage)],
+    losses: u64,
+) -> Vec<(String, ObjectCoverage)> {
+    let mut all: Vec<(&ProgramFile, ProgramCoverage)> = Vec::new();
+    for (file, covered) in programs {
+        let same = |own: &&mut (&ProgramFile, ProgramCoverage)| {
+            own.0.path == file.path && *own.0.bytes == *file.bytes
+        };
+        match all.iter_mut().find(same) {
+            Some((_, own)) => own.merge(covered),
+            None => all.push((file, covered.clone())),
+        }
+    }
+    let all = all.into_iter().map(|(file, own)| (file.path.clone(), own.object(file, losses > 0)));
+    all.collect()
 }

@@ -26,6 +26,7 @@ mod event_tasks;
 mod formats;
 mod losses;
 mod named_tasks;
+mod object_code;
 mod oracle;
 mod orti;
 mod parts;
