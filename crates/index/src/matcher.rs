@@ -89,9 +89,11 @@ impl<'a> Matcher<'a> {
                     let starts = addresses.get(n).map_or(&[][..], |named| named.starts(source));
                     executes_any(element, starts)
                 }
-                Condition::Line { .. } => executed(element).is_some_and(|(first, last)| {
-                    addresses.get(n).is_some_and(|code| code.touches(first, last))
-                }),
+                Condition::Line { .. } | Condition::Addresses(_) => {
+                    executed(element).is_some_and(|(first, last)| {
+                        addresses.get(n).is_some_and(|code| code.touches(first, last))
+                    })
+                }
                 Condition::Context(id) if n > 0 => {
                     let context = position.contexts.get(source).copied().flatten();
                     context.is_some_and(|(_, context)| {
@@ -168,7 +170,7 @@ impl<'a> Matcher<'a> {
                 let touches = |first, last| first < range.end && last >= range.start;
                 together(keys.count_lines(touches)?, batch)
             }
-            Condition::Line { .. } => {
+            Condition::Line { .. } | Condition::Addresses(_) => {
                 let code = self.addresses.get(n).unwrap_or(&Addresses::None);
                 together(keys.count_lines(|a, b| code.touches(a, b))?, batch)
             }

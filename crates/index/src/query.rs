@@ -69,6 +69,9 @@ pub enum Condition {
     },
     /// An instruction in this range of addresses was executed.
     Address(Range<u64>),
+    /// An instruction in one of these ranges of addresses was executed. One search for all of them
+    /// reads the index once.
+    Addresses(Vec<Range<u64>>),
     /// An exception, of any number or this one.
     Exception(Option<u64>),
     /// A context, any or with this context ID.

@@ -17,7 +17,7 @@ pub(crate) enum Addresses {
     None,
     /// The addresses of a function by source, in order.
     Starts(Vec<Vec<u64>>),
-    /// The code of a source line: ranges in order that do not touch each other.
+    /// The code of a source line, or given ranges: in order, and none touches another one.
     Code(Vec<Range<u64>>),
 }
 
@@ -31,6 +31,7 @@ impl Addresses {
         match condition {
             Condition::Function(name) => starts(name, subject, plan).map(Addresses::Starts),
             Condition::Line { file, line } => code(file, *line, subject, plan).map(Addresses::Code),
+            Condition::Addresses(ranges) => Ok(Addresses::Code(joined(ranges.clone()))),
             _ => Ok(Addresses::None),
         }
     }

@@ -2,6 +2,7 @@
 
 use std::ops::Range as Numbers;
 
+use tracewright::base::Range;
 use tracewright::index::{FindError, query::Condition, query::Which};
 
 use crate::machine::{Direction, Instruction, Machine, Stop, Stopped};
@@ -31,16 +32,15 @@ impl Machine<'_> {
         bound: Option<Position>,
     ) -> Result<Stop, FindError> {
         let from = self.here();
-        let hit = match direction {
-            Direction::Forward => {
-                let end = bound.map_or(u64::MAX, |bound| bound.element.saturating_add(1));
-                self.hit_after(from, breakpoints, end)?
-            }
-            Direction::Backward => {
-                let begin = bound.map_or(0, |bound| bound.element);
-                self.hit_before(from, breakpoints, begin)?
-            }
+        let mut breakpoints = breakpoints.to_vec();
+        breakpoints.sort_unstable();
+        breakpoints.dedup();
+        let numbers = match (direction, bound) {
+            (Direction::Forward, Some(bound)) => 0..bound.element.saturating_add(1),
+            (Direction::Backward, Some(bound)) => bound.element..u64::MAX,
+            (_, None) => 0..u64::MAX,
         };
+        let hit = self.hit(from, &breakpoints, direction, numbers)?;
         let hit = hit.filter(|(entry, n)| {
             let own = Position { element: entry.number, instruction: *n };
             bound.is_none_or(|bound| match direction {
@@ -69,46 +69,39 @@ impl Machine<'_> {
         Ok(Stop { why, lost: lost.map(|found| found.element) })
     }
 
-    /// The first hit after `from`. Elements from number `last` on need not be searched.
-    fn hit_after(
+    /// The first hit from `from` on in a direction. Only elements with `numbers` need be searched.
+    fn hit(
         &mut self,
         from: Instruction,
         breakpoints: &[u64],
-        last: u64,
+        direction: Direction,
+        numbers: Numbers<u64>,
     ) -> Result<Option<(Entry, u32)>, FindError> {
         let Position { element, instruction } = from.position;
-        if let Some(entry) = self.entry(element)?
-            && let Some(n) = self.hits(&entry, breakpoints).find(|n| *n > instruction)
-        {
-            return Ok(Some((entry, n)));
+        if let Some(entry) = self.entry(element)? {
+            let mut hits = self.hits(&entry, breakpoints);
+            let n = match direction {
+                Direction::Forward => hits.find(|n| *n > instruction),
+                Direction::Backward => hits.take_while(|n| *n < instruction).last(),
+            };
+            if let Some(n) = n {
+                return Ok(Some((entry, n)));
+            }
         }
-        let next = element.saturating_add(1);
-        let (hit, end) = self.hit_in_window(next, breakpoints, Direction::Forward)?;
+        let next = match direction {
+            Direction::Forward => element.checked_add(1),
+            Direction::Backward => element.checked_sub(1),
+        };
+        let Some(next) = next else { return Ok(None) };
+        let (hit, rest) = self.hit_in_window(next, breakpoints, direction)?;
         if hit.is_some() {
             return Ok(hit);
         }
-        self.hit_in(end..last, breakpoints, Direction::Forward)
-    }
-
-    /// The last hit before `from`. Elements before number `first` need not be searched.
-    fn hit_before(
-        &mut self,
-        from: Instruction,
-        breakpoints: &[u64],
-        first: u64,
-    ) -> Result<Option<(Entry, u32)>, FindError> {
-        let Position { element, instruction } = from.position;
-        if let Some(entry) = self.entry(element)?
-            && let Some(n) = self.hits(&entry, breakpoints).take_while(|n| *n < instruction).last()
-        {
-            return Ok(Some((entry, n)));
-        }
-        let Some(before) = element.checked_sub(1) else { return Ok(None) };
-        let (hit, begin) = self.hit_in_window(before, breakpoints, Direction::Backward)?;
-        if hit.is_some() {
-            return Ok(hit);
-        }
-        self.hit_in(first..begin, breakpoints, Direction::Backward)
+        let numbers = match direction {
+            Direction::Forward => rest..numbers.end,
+            Direction::Backward => numbers.start..rest,
+        };
+        self.hit_in(numbers, breakpoints, direction)
     }
 
     /// The first hit of the window with element `number` from there on, in a direction, and where
@@ -129,61 +122,65 @@ impl Machine<'_> {
         };
         let touched = |entry: &&Entry| {
             let own = if forward { entry.number >= number } else { entry.number <= number };
-            own && entry.range().is_some_and(|range| {
-                let inside =
-                    |address: &u64| address.wrapping_sub(range.start) < u64::from(range.bytes);
-                breakpoints.iter().any(inside)
-            })
+            own && entry.range().is_some_and(|range| is_touched(range, breakpoints))
         };
         let mut candidates: Vec<Entry> = entries.iter().filter(touched).copied().collect();
         if !forward {
             candidates.reverse();
         }
         for entry in candidates {
-            let mut hits = self.hits(&entry, breakpoints);
-            if let Some(n) = if forward { hits.next() } else { hits.last() } {
+            if let Some(n) = self.first_of(&entry, breakpoints, direction) {
                 return Ok((Some((entry, n)), number));
             }
         }
         Ok((None, if forward { last.saturating_add(1) } else { first }))
     }
 
-    /// The nearest hit in the elements with these numbers, by the index.
+    /// The nearest hit in the elements with these numbers, by the index: one search for all
+    /// breakpoints.
     fn hit_in(
         &mut self,
         mut numbers: Numbers<u64>,
         breakpoints: &[u64],
         direction: Direction,
     ) -> Result<Option<(Entry, u32)>, FindError> {
-        let mut best = None;
-        let forward = direction == Direction::Forward;
-        let which = if forward { Which::First } else { Which::Last };
-        for &address in breakpoints {
-            let Some(end) = address.checked_add(1) else { continue };
-            let condition = [Condition::Address(address..end)];
-            let mut domain = numbers.clone();
-            while let Some(found) = self.finder.between(which, &condition, domain.clone())? {
-                self.check_stop()?;
-                // A range may have the address inside an instruction.
-                if let Some(entry) = self.entry(found.number)? {
-                    let mut hits = self.hits(&entry, breakpoints);
-                    if let Some(n) = if forward { hits.next() } else { hits.last() } {
-                        // Others may have another breakpoint in the same element: it is found here.
-                        best = Some((entry, n));
-                        match forward {
-                            true => numbers.end = entry.number,
-                            false => numbers.start = entry.number.saturating_add(1),
-                        }
-                        break;
-                    }
-                }
-                match forward {
-                    true => domain.start = found.number.saturating_add(1),
-                    false => domain.end = found.number,
-                }
+        if breakpoints.is_empty() {
+            return Ok(None);
+        }
+        let which = match direction {
+            Direction::Forward => Which::First,
+            Direction::Backward => Which::Last,
+        };
+        let one = |address: &u64| *address..address.saturating_add(1);
+        let condition = [Condition::Addresses(breakpoints.iter().map(one).collect())];
+        while let Some(found) = self.finder.between(which, &condition, numbers.clone())? {
+            self.check_stop()?;
+            // A range may have an address inside an instruction.
+            if let Some(entry) = self.entry(found.number)?
+                && let Some(n) = self.first_of(&entry, breakpoints, direction)
+            {
+                return Ok(Some((entry, n)));
+            }
+            match direction {
+                Direction::Forward => numbers.start = found.number.saturating_add(1),
+                Direction::Backward => numbers.end = found.number,
             }
         }
-        Ok(best)
+        Ok(None)
+    }
+
+    /// The first hit of an element in a direction.
+    fn first_of(
+        &mut self,
+        entry: &Entry,
+        breakpoints: &[u64],
+        direction: Direction,
+    ) -> Option<u32> {
+        let mut hits = self.hits(entry, breakpoints);
+        match direction {
+            Direction::Forward => hits.next(),
+            Direction::Backward => hits.last(),
+        }
     }
 
     /// The position of the instruction at `address` in the range with element number `element`.
@@ -208,14 +205,18 @@ impl Machine<'_> {
         breakpoints: &'m [u64],
     ) -> impl Iterator<Item = u32> + 'm {
         let program = self.programs.get_mut(entry.source);
-        let range = entry.range().filter(|range| {
-            let inside = |address: &u64| address.wrapping_sub(range.start) < range.bytes.into();
-            breakpoints.iter().any(inside)
-        });
+        let range = entry.range().filter(|range| is_touched(*range, breakpoints));
         let selected = entry.selected;
         let addresses =
             program.zip(range).map(|(program, range)| program.addresses(selected, range));
-        let all = addresses.into_iter().flatten();
-        (0..).zip(all).filter(|(_, address)| breakpoints.contains(address)).map(|(n, _)| n)
+        let all = (0..).zip(addresses.into_iter().flatten());
+        all.filter(|(_, address)| breakpoints.binary_search(address).is_ok()).map(|(n, _)| n)
     }
+}
+
+/// Whether a range has the address of a breakpoint; they are in order.
+fn is_touched(range: Range, breakpoints: &[u64]) -> bool {
+    let next = breakpoints.partition_point(|address| *address < range.start);
+    let next = breakpoints.get(next);
+    next.is_some_and(|address| address - range.start < u64::from(range.bytes))
 }

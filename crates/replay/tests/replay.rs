@@ -383,7 +383,8 @@ fn runs_stop_at_all_breakpoints() {
     let (mut hits, mut searched) = (0, 0);
     each(|name, _, whole, machine| {
         for _ in 0..times(6) {
-            let count = 1 + random.below(3) as usize;
+            let most = [3, 20][random.below(2) as usize];
+            let count = 1 + random.below(most) as usize;
             let mut pick =
                 || whole.instructions[random.below(whole.instructions.len() as u64) as usize].1;
             // Also one that is never hit.

@@ -68,6 +68,7 @@ fn is(
         Condition::Any => true,
         Condition::Function(_) => starts.iter().any(|start| executed(*start, start + 1)),
         Condition::Address(range) => executed(range.start, range.end),
+        Condition::Addresses(all) => all.iter().any(|range| executed(range.start, range.end)),
         Condition::Exception(want) => match element {
             Element::Exception(exception) => {
                 want.is_none_or(|want| want == u64::from(exception.number))
@@ -305,15 +306,32 @@ impl Names<'_> {
 
 /// Compares the answers with an index and without with that of reading all elements.
 fn compare(names: &Names<'_>, index: &Index, items: &[Item], text: &str) {
+    let mut query = Query::parse(&[text]).expect("a query");
+    compare_query(names, index, items, &query, text);
+    // The same addresses together with others, and with none that was executed.
+    for condition in &mut query.conditions {
+        let Condition::Address(range) = condition else { continue };
+        let start = |item: &Item| match item.element {
+            Element::Range(range) => Some(range.start..range.start + 1),
+            _ => None,
+        };
+        let other = items.iter().filter_map(start).nth(text.len());
+        let several = [Some(range.clone()), other, Some(1..2)];
+        *condition = Condition::Addresses(several.into_iter().flatten().collect());
+        let text = format!("{text}, several");
+        return compare_query(names, index, items, &query, &text);
+    }
+}
+
+fn compare_query(names: &Names<'_>, index: &Index, items: &[Item], query: &Query, text: &str) {
     let Names { case, plan } = names;
-    let query = Query::parse(&[text]).expect("a query");
-    let want = brute_force(case, items, &query, &|source, name| names.starts(source, name));
+    let want = brute_force(case, items, query, &|source, name| names.starts(source, name));
     let mut answers = Vec::new();
     for index in [Some(index), None] {
         let mut finder = Finder::new(case.subject(), plan, index).expect("a finder");
         // Several threads find the same.
         finder.jobs = 1 + text.len() % 3;
-        let answer = finder.find(&query).expect("an answer");
+        let answer = finder.find(query).expect("an answer");
         assert_eq!(finder.damage(), None);
         match &answer {
             Answer::Count(count) => {
