@@ -28,6 +28,7 @@
 #![cfg_attr(not(test), warn(clippy::todo, clippy::unimplemented, clippy::unreachable))]
 #![warn(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
+mod btrace;
 mod connection;
 mod hex;
 mod monitor;

@@ -82,6 +82,11 @@ pub enum Request {
         /// Its length.
         len: u64,
     },
+    /// `Qbtrace:bts`, `Qbtrace:off`: whether branches are recorded.
+    BranchTrace {
+        /// They are.
+        on: bool,
+    },
     /// `qRcmd`: a command of `monitor`.
     Command(String),
     /// `qAttached`: whether the program existed before.
@@ -198,6 +203,8 @@ impl Request {
     fn query(packet: &[u8]) -> Option<Request> {
         Some(match packet {
             b"QStartNoAckMode" => Request::NoAcknowledgement,
+            b"Qbtrace:bts" => Request::BranchTrace { on: true },
+            b"Qbtrace:off" => Request::BranchTrace { on: false },
             b"qC" => Request::CurrentThread,
             b"qfThreadInfo" => Request::FirstThreads,
             b"qsThreadInfo" => Request::MoreThreads,
@@ -264,6 +271,7 @@ impl Request {
                 hex::put(text.as_bytes(), &mut packet);
                 return packet;
             }
+            Request::BranchTrace { on } => if *on { "Qbtrace:bts" } else { "Qbtrace:off" }.into(),
             Request::Attached => "qAttached".into(),
             Request::Detach => "D".into(),
             Request::Kill { answered } => (if *answered { "vKill;1" } else { "k" }).into(),
@@ -316,6 +324,8 @@ mod tests {
                 },
             ),
             ("qRcmd,7768656e", Request::Command("when".into())),
+            ("Qbtrace:bts", Request::BranchTrace { on: true }),
+            ("Qbtrace:off", Request::BranchTrace { on: false }),
             ("qAttached", Request::Attached),
             ("D", Request::Detach),
             ("k", Request::Kill { answered: false }),

@@ -45,6 +45,10 @@ pub struct Server<'a> {
     pub(crate) with_stack: bool,
     /// The stack at the last position at which it was needed, of a source.
     pub(crate) synthetic: Option<(Position, usize, Synthetic)>,
+    /// gdb records branches.
+    pub(crate) records: bool,
+    /// The branch trace at the last position at which it was read, of a source.
+    pub(crate) branch_trace: Option<(Position, usize, String)>,
     pub(crate) breakpoints: BTreeSet<u64>,
     /// The watchpoints: kind, address, size.
     watchpoints: BTreeSet<(u64, u64, u64)>,
@@ -90,6 +94,8 @@ impl<'a> Server<'a> {
             top,
             with_stack: true,
             synthetic: None,
+            records: false,
+            branch_trace: None,
             breakpoints: BTreeSet::new(),
             watchpoints: BTreeSet::new(),
             has_accesses: None,
@@ -169,10 +175,15 @@ impl<'a> Server<'a> {
         match request {
             Request::Supported => text(&format!(
                 "PacketSize={MOST:x};QStartNoAckMode+;qXfer:features:read+;qXfer:threads:read+;\
-                 ReverseStep+;ReverseContinue+;vContSupported+"
+                 ReverseStep+;ReverseContinue+;vContSupported+;Qbtrace:bts+;Qbtrace:off+;\
+                 qXfer:btrace:read+;qXfer:btrace-conf:read+"
             )),
             Request::NoAcknowledgement => {
                 self.acknowledges = false;
+                ok()
+            }
+            Request::BranchTrace { on } => {
+                (self.records, self.branch_trace) = (*on, None);
                 ok()
             }
             Request::StopReason => self.stopped(TRAP, "").map(Some),
@@ -411,7 +422,11 @@ impl<'a> Server<'a> {
                 }
                 text + "</threads>\n"
             }
-            ("features" | "threads", _) => return Ok(b"E00".to_vec()),
+            ("btrace-conf", "") => self.branch_configuration(),
+            ("btrace", "all") => self.branch_trace()?,
+            // gdb would append what it gets to what it has.
+            ("btrace", _) => return Ok(b"E.Overflow.".to_vec()),
+            ("features" | "threads" | "btrace-conf", _) => return Ok(b"E00".to_vec()),
             _ => return Ok(Vec::new()),
         };
         let from = usize::try_from(offset).unwrap_or(usize::MAX).min(whole.len());

@@ -9,6 +9,7 @@
 //! | `stack.rs`, `frame.rs` | [`Machine::stack`]: the call stack at the position |
 //! | `calls.rs` | [`Machine::frame_begin`], [`Machine::frame_end`]: where a frame begins and ends |
 //! | `places.rs` | [`Machine::go_to_place`]: places that are named by words |
+//! | `blocks.rs` | [`Machine::blocks`]: straight code that was executed before the position |
 //! | `windows.rs` | decoded parts of the trace, cached |
 //! | `program.rs` | the program memory of each source: sizes of instructions |
 //!
@@ -26,6 +27,7 @@
 #![warn(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
 mod accesses;
+mod blocks;
 mod calls;
 mod frame;
 mod machine;
@@ -37,6 +39,7 @@ mod stack;
 mod watch;
 mod windows;
 
+pub use blocks::Block;
 pub use frame::Frame;
 pub use machine::{Direction, Instruction, Machine, Stop, Stopped};
 pub use places::NoPlace;

@@ -1,5 +1,6 @@
 //! gdb on a trace, compared with gdb on the program in QEMU.
 
+mod btrace;
 mod captures;
 mod common;
 mod example;
