@@ -60,7 +60,10 @@ pub fn text(all: &[(String, ObjectCoverage)]) -> String {
     }
     row(&mut out, sums.map(part), "all");
     if outside > 0 {
-        let _ = writeln!(out, "executed instructions in no listed function: {outside}");
+        let _ = writeln!(
+            out,
+            "executed instructions outside of functions whose code is known: {outside}"
+        );
     }
     if let Some(first) = unknown.first() {
         let _ = writeln!(
@@ -167,13 +170,16 @@ pub fn json(all: &[(String, ObjectCoverage)]) -> String {
     out
 }
 
-fn call(own: &CallSite, out: &mut String) {
-    let (path, line) =
-        own.line.as_ref().map_or((None, None), |(path, line)| (Some(path), Some(line)));
+/// The begin of an object: an address, and its line.
+fn at<'a>(out: &'a mut String, address: u64, line: Option<&(String, u32)>) -> Object<'a> {
     Object::new(out)
-        .hex("address", own.address)
-        .maybe_text("path", path.map(String::as_str))
-        .maybe_number("line", line.map(|line| u64::from(*line)))
+        .hex("address", address)
+        .maybe_text("path", line.map(|(path, _)| path.as_str()))
+        .maybe_number("line", line.map(|(_, line)| u64::from(*line)))
+}
+
+fn call(own: &CallSite, out: &mut String) {
+    at(out, own.address, own.line.as_ref())
         .maybe_text("target", own.target.as_deref())
         .mark("indirect", own.indirect)
         .maybe_number("count", own.count)
@@ -184,12 +190,7 @@ fn call(own: &CallSite, out: &mut String) {
 }
 
 fn exit(own: &ExitSite, out: &mut String) {
-    let (path, line) =
-        own.line.as_ref().map_or((None, None), |(path, line)| (Some(path), Some(line)));
-    Object::new(out)
-        .hex("address", own.address)
-        .maybe_text("path", path.map(String::as_str))
-        .maybe_number("line", line.map(|line| u64::from(*line)))
+    at(out, own.address, own.line.as_ref())
         .text("kind", kind(own.kind))
         .maybe_number("count", own.count)
         .end();

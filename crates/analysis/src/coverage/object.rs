@@ -84,7 +84,7 @@ pub struct ObjectCoverage {
     pub functions: Vec<ObjectFunction>,
     /// Functions whose instruction set is not known: AArch32 code without mapping symbols.
     pub unknown: Vec<String>,
-    /// Instructions that were executed, and are in none of these functions.
+    /// Instructions that were executed outside of these functions.
     pub outside: u64,
 }
 
@@ -122,13 +122,24 @@ impl ProgramCoverage {
             callees: self.flow.targets(),
             functions: &functions,
             losses,
+            // Segments of a hostile file may share their bytes.
+            left: (file.bytes.len() as u64).saturating_mul(2),
         };
         let mut parts: BTreeMap<u32, Vec<(u64, u64)>> = BTreeMap::new();
+        let code = file.code();
         let mut next = Some(0);
         while let Some(address) = next {
             let found = functions.at(address);
             if let Some(number) = found.function {
-                parts.entry(number).or_default().push((found.start, found.last));
+                let own = parts.entry(number).or_default();
+                // A symbol may name more than the file has.
+                let first = code.partition_point(|(_, last)| *last < found.start);
+                let inside = code.get(first..).unwrap_or_default().iter();
+                let inside = inside.take_while(|(start, _)| *start <= found.last);
+                own.extend(
+                    inside
+                        .map(|(start, last)| ((*start).max(found.start), (*last).min(found.last))),
+                );
             }
             next = found.last.checked_add(1);
         }
@@ -171,6 +182,8 @@ struct Reader<'a> {
     callees: HashMap<u64, Vec<(u64, u64)>>,
     functions: &'a Functions,
     losses: bool,
+    /// The bytes that are still read.
+    left: u64,
 }
 
 impl Reader<'_> {
@@ -182,7 +195,7 @@ impl Reader<'_> {
     /// Adds the instructions of a part of a function's code, from its first to its last address.
     fn part(&mut self, own: &mut ObjectFunction, number: u32, (first, last): (u64, u64)) {
         let mut address = first;
-        while address <= last {
+        while address <= last && self.left > 0 {
             let size = match self.states.at(address) {
                 None => 1,
                 Some(isa) => {
@@ -196,6 +209,7 @@ impl Reader<'_> {
                     own_size.unwrap_or(isa.alignment()).max(1)
                 }
             };
+            self.left = self.left.saturating_sub(size);
             match address.checked_add(size) {
                 Some(next) => address = next,
                 None => return,

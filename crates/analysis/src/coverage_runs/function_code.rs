@@ -27,6 +27,9 @@ pub type FunctionPlace = (String, (u32, u32), String);
 /// Constants below are not taken as addresses of variables.
 const LEAST_ADDRESS: u64 = 0x1_0000;
 
+/// The most lines of functions: in a hostile file, each function may have all lines.
+const MOST_LINES: usize = 1 << 24;
+
 /// The code of the functions of a program file. Left out is a function that cannot be compared, or
 /// whose lines are not only its own: parts of it are elsewhere, several functions have its symbol,
 /// or code of another function has its lines, as where it is inlined.
@@ -49,6 +52,8 @@ pub fn function_codes(file: &ProgramFile) -> BTreeMap<FunctionPlace, FunctionCod
         known.and_modify(|own| *own = None).or_insert(Some(number));
     }
     let (apart, shared) = (own.apart(), own.shared(&sources));
+    // Functions of a hostile file may share their bytes.
+    let mut left = (file.bytes.len() as u64).saturating_mul(2);
     let mut cache = Cache::new(Arc::new(image), Waypoints::default(), CacheOptions::default());
     for (path, source) in &sources {
         for function in &source.functions {
@@ -56,6 +61,9 @@ pub fn function_codes(file: &ProgramFile) -> BTreeMap<FunctionPlace, FunctionCod
             let Some(number) = number.filter(|n| !apart.contains(n) && !shared.contains(n)) else {
                 continue;
             };
+            let size = own.functions.get(number).map(|own| own.end.saturating_sub(own.start));
+            let Some(rest) = size.and_then(|size| left.checked_sub(size)) else { continue };
+            left = rest;
             if let Some(code) = own.code(&mut cache, number, (path, function.lines)) {
                 all.insert((path.clone(), function.lines, function.symbol.clone()), code);
             }
@@ -93,16 +101,24 @@ impl Program<'_> {
         }
     }
 
-    /// The functions whose lines code outside of them has.
+    /// The functions whose lines code outside of them has; all of them where their lines are too
+    /// many.
     fn shared(&self, sources: &BTreeMap<String, SourceFile>) -> HashSet<u32> {
         let numbers: HashMap<&str, u32> =
             (0..).zip(self.functions.iter()).map(|(n, own)| (own.symbol.as_str(), n)).collect();
         let mut owners: HashMap<(u32, u32), Vec<u32>> = HashMap::new();
+        let mut left = MOST_LINES;
         for number in 0..self.lines.files() as u32 {
-            let source = self.lines.file(number).and_then(|path| sources.get(path));
-            for own in source.iter().flat_map(|source| &source.functions) {
+            let Some(source) = self.lines.file(number).and_then(|path| sources.get(path)) else {
+                continue;
+            };
+            for own in &source.functions {
                 let Some(function) = numbers.get(own.symbol.as_str()) else { continue };
-                for line in source.iter().flat_map(|s| s.lines.range(own.lines.0..=own.lines.1)) {
+                for line in source.lines.range(own.lines.0..=own.lines.1.max(own.lines.0)) {
+                    if left == 0 {
+                        return numbers.into_values().collect();
+                    }
+                    left -= 1;
                     owners.entry((number, *line.0)).or_default().push(*function);
                 }
             }
@@ -225,11 +241,12 @@ impl Program<'_> {
     }
 
     fn bytes(&self, address: u64, size: u64) -> Option<&[u8]> {
-        self.file.id.code().iter().find_map(|(start, bytes)| {
-            let first = usize::try_from(address.checked_sub(*start)?).ok()?;
-            let last = first.checked_add(usize::try_from(size).ok()?)?;
-            bytes.get(first..last)
-        })
+        let code = self.file.id.code();
+        let next = code.partition_point(|(start, _)| *start <= address);
+        let (start, bytes) = code.get(next.checked_sub(1)?)?;
+        let first = usize::try_from(address.checked_sub(*start)?).ok()?;
+        let last = first.checked_add(usize::try_from(size).ok()?)?;
+        bytes.get(first..last)
     }
 }
 

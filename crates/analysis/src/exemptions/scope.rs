@@ -45,7 +45,8 @@ impl Scope {
             if own.name != *name && own.symbol != *name {
                 continue;
             }
-            let scope = Scope { first: own.lines.0, last: own.lines.1 };
+            // A file of runs may have any lines.
+            let scope = Scope { first: own.lines.0.max(1), last: own.lines.1.max(1) };
             match found {
                 Some(other) if other != scope => {
                     return Err(ExemptionError::Several(name.clone()));

@@ -124,6 +124,9 @@ fn full_and_overwritten_buffers_are_unknown() {
             let file = run(&folder, &format!("coverage {name} --format {format}"));
             assert_eq!(file.out.contains(zero), name == "whole", "{format}: {}", file.out);
         }
+        let object = run(&folder, &format!("coverage {name} --by object --format json")).out;
+        let zeros = ["\"entered\":0", "\"count\":0"].map(|zero| object.contains(zero));
+        assert_eq!(zeros, [false, name == "whole"], "{object}");
         let file = run(&folder, &format!("coverage {name} --format llvm-cov"));
         assert_eq!(file.out.contains(",1,0,true,true,false]"), name == "whole", "{}", file.out);
     }

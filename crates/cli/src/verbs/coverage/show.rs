@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use tracewright::analysis::coverage::{
-    ObjectCoverage, ProgramCoverage, ProgramFile, SourceFile, only_functions,
+    ObjectCoverage, ObjectFunction, ProgramCoverage, ProgramFile, SourceFile, only_functions,
 };
 use tracewright::analysis::coverage_runs::{CoverageRuns, FunctionChange};
 use tracewright::export::coverage::{CheckedLimit, CoverageView, junit};
@@ -39,16 +39,26 @@ pub(super) fn show(
     exemptions: Option<&Exemptions>,
     output: &mut Output,
 ) -> Result<bool, Fail> {
-    if !args.functions.is_empty()
-        && let Some(name) = only_functions(&mut results.sources, &args.functions)
-    {
-        return Err(Fail::option("--function", name, "no function of a source file has this name"));
+    let mut object = match args.by {
+        CoverageBy::Object => object(results.programs, results.losses),
+        _ => Vec::new(),
+    };
+    if !args.functions.is_empty() {
+        let unknown = only_functions(&mut results.sources, &args.functions);
+        let unknown = match args.by {
+            CoverageBy::Object => only_object(&mut object, &args.functions),
+            _ => unknown,
+        };
+        if let Some(name) = unknown {
+            let why = "no function of a source file has this name";
+            return Err(Fail::option("--function", name, why));
+        }
     }
     let checked = args.fail_under.iter().map(|own| limit(&results.sources, *own));
     let limits: Vec<CheckedLimit> = checked.collect();
     match args.format {
         CoverageFormatArg::Junit => output.print(&junit(&limits))?,
-        _ => write(args, &results, exemptions, output)?,
+        _ => write(args, &results, (exemptions, &object), output)?,
     }
     for own in limits.iter().filter(|own| !own.met) {
         message::line(&own.measured);
@@ -98,7 +108,7 @@ fn limit(
 fn write(
     args: &CoverageArgs,
     results: &Results<'_>,
-    exemptions: Option<&Exemptions>,
+    (exemptions, object): (Option<&Exemptions>, &[(String, ObjectCoverage)]),
     output: &mut Output,
 ) -> Result<(), Fail> {
     let Results { sources, programs, losses, runs, changes } = results;
@@ -147,7 +157,7 @@ fn write(
             output.json(&json::head("coverage"))?;
             loaded.map_or(Ok(()), |runs| output.json(&runs_view::json(runs)))?;
             if args.by == CoverageBy::Object {
-                output.json(&object_coverage::json(&object(programs, *losses)))?;
+                output.json(&object_coverage::json(object))?;
             }
             if let Some(changes) = changes {
                 output.json(&function_changes::json(changes))?;
@@ -164,7 +174,7 @@ fn write(
                     let runs = loaded.map(runs_view::of_functions).unwrap_or_default();
                     coverage::functions_text(sources, &runs)
                 }
-                CoverageBy::Object => object_coverage::text(&object(programs, *losses)),
+                CoverageBy::Object => object_coverage::text(object),
                 CoverageBy::Decision => decisions_view::text(sources),
                 CoverageBy::Run => runs.as_ref().map(runs_view::text).unwrap_or_default(),
                 CoverageBy::State => {
@@ -174,7 +184,13 @@ fn write(
                     .map_or_else(String::new, |own| exemptions_view::text(&own.all, &own.uses)),
             };
             output.print(&text)?;
-            output.print(&exemptions_view::summary(sources))
+            match args.by {
+                // These count parts that are exempted apart.
+                CoverageBy::File | CoverageBy::Function | CoverageBy::Decision => {
+                    output.print(&exemptions_view::summary(sources))
+                }
+                _ => Ok(()),
+            }
         }
     }
 }
@@ -197,4 +213,18 @@ fn object(
     }
     let all = all.into_iter().map(|(file, own)| (file.path.clone(), own.object(file, losses > 0)));
     all.collect()
+}
+
+/// Leaves the functions with these names or symbols. Returns the first name that none has.
+fn only_object<'a>(
+    all: &mut [(String, ObjectCoverage)],
+    names: &'a [String],
+) -> Option<&'a String> {
+    let has = |own: &ObjectFunction, name: &String| own.name == *name || own.symbol == *name;
+    for (_, file) in all.iter_mut() {
+        file.functions.retain(|own| names.iter().any(|name| has(own, name)));
+    }
+    let known =
+        |name: &&String| all.iter().any(|(_, own)| own.functions.iter().any(|own| has(own, name)));
+    names.iter().find(|name| !known(name))
 }

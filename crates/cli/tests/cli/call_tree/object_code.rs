@@ -114,6 +114,10 @@ fn check(machine: &Machine) {
     assert_eq!(callees, [("one", Some(3)), ("two", Some(2))], "{}", machine.name);
     assert_eq!(indirect["count"].as_u64(), Some(5));
     assert_eq!(functions["unused"]["entered"].as_u64(), Some(0));
+    let one = tracewright(&args("coverage --by object --function one", &[&snapshot])).out;
+    let rows = one.lines().filter(|line| !line.starts_with("executed "));
+    assert_eq!(rows.count(), 3, "{one}");
+    assert_eq!(tracewright(&args("coverage --by object --function x", &[&snapshot])).code, Some(2));
     // A capture twice: its counts are added.
     let twice =
         tracewright(&args("coverage --by object --format json --add", &[&snapshot, &snapshot]));
