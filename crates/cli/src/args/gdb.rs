@@ -7,7 +7,7 @@ use clap::Args;
 use super::input::{HowArgs, InputArgs, JobsArgs};
 use super::random::UseIndexArgs;
 
-/// How a trace is shown to gdb.
+/// What is replayed to a debugger.
 #[derive(Debug, Args)]
 pub struct ReplayArgs {
     #[command(flatten)]
@@ -18,6 +18,13 @@ pub struct ReplayArgs {
     pub threads: JobsArgs,
     #[command(flatten)]
     pub index: UseIndexArgs,
+}
+
+/// How a trace is shown to gdb.
+#[derive(Debug, Args)]
+pub struct ShownArgs {
+    #[command(flatten)]
+    pub replay: ReplayArgs,
     /// Where the trace stands at the beginning: `start`, `end`, or what `monitor goto` takes, such
     /// as "last exception". Default: start.
     #[arg(long, value_name = "PLACE")]
@@ -31,7 +38,7 @@ Examples:
   tracewright gdbserver CAPTURE --at end --port 3333  in gdb: target remote :3333")]
 pub struct GdbserverArgs {
     #[command(flatten)]
-    pub replay: ReplayArgs,
+    pub shown: ShownArgs,
     /// Wait for gdb on this port of the loopback interface, 0 for any free one, instead of standard
     /// input and output. The first line that is printed is the address.
     #[arg(long, value_name = "PORT")]
@@ -47,7 +54,7 @@ Examples:
   tracewright gdb CAPTURE --at end -- -batch -ex backtrace  arguments of gdb are after --")]
 pub struct GdbArgs {
     #[command(flatten)]
-    pub replay: ReplayArgs,
+    pub shown: ShownArgs,
     /// The gdb that is started. Default: the first of gdb-multiarch, arm-none-eabi-gdb and gdb.
     #[arg(long = "gdb", value_name = "PROGRAM")]
     pub program: Option<OsString>,

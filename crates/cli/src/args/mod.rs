@@ -28,7 +28,7 @@ pub use functions::{
     BranchesArgs, CallsArgs, DiffArgs, FunctionFormat, FunctionsArgs, HistoryArgs, ReportArgs,
     TimelineArgs,
 };
-pub use gdb::{GdbArgs, GdbserverArgs, ReplayArgs};
+pub use gdb::{GdbArgs, GdbserverArgs, ReplayArgs, ShownArgs};
 pub use input::{
     AlignArg, FramingArg, HowArgs, InputArgs, JobsArgs, SearchArgs, SourceArgs, image_sources,
 };

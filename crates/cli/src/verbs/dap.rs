@@ -6,11 +6,9 @@ use std::io::{self, IsTerminal, Read, Write};
 use std::path::Path;
 
 use clap::Parser;
-use tracewright::index::view::View;
 use tracewright_dap::{Connection, Handshake, Launch, Port, Replayed, Session, SourceFiles};
-use tracewright_replay::Machine;
 
-use super::gdb::open;
+use super::gdb::{open, with_machine};
 use crate::args::{DapArgs, Launched, ReplayArgs};
 use crate::exported;
 use crate::fail::Fail;
@@ -108,28 +106,19 @@ fn replay<W: Write>(
 ) -> Result<bool, Fail> {
     let selected = selected(args, launch)?;
     let input = open(&selected)?;
-    let failed = |error: &dyn std::fmt::Display| Fail::input(&input.path, &error.to_string());
     let index = match exported::with_view(&input, &selected.index, &[])? {
         Some(index) => index,
         None => made(&input, &selected, connection, handshake)?,
     };
-    for &number in &input.buffers {
-        let job = input.job(number);
-        let Some(buffer) = index.buffer(job.plan.buffer) else { continue };
-        let Some(view) = View::new(&index, buffer).map_err(|error| failed(&error))? else {
-            continue;
-        };
+    with_machine(&input, &index, |machine, job, _| {
         let subject = input.trace.subject();
-        let machine = Machine::new(subject, job.plan, &index, &view, &[]);
-        let Some(machine) = machine.map_err(|error| failed(&error))? else { continue };
         let replayed = Replayed { machine, subject, plan: job.plan, index: &index, files: &Disk };
-        let session = Session::new(replayed, launch, handshake, connection.control())
-            .map_err(|error| failed(&error))?;
+        let session = Session::new(replayed, launch, handshake, connection.control());
+        let session = session.map_err(|error| Fail::input(&input.path, &error.to_string()))?;
         let Some(mut session) = session else { return Ok(false) };
         connection.serve(&mut session).map_err(ended)?;
-        return Ok(true);
-    }
-    Err(failed(&"no instruction was traced; `tracewright decode` states what lacks"))
+        Ok(true)
+    })
 }
 
 /// Makes an index, and states that.

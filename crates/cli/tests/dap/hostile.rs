@@ -127,8 +127,10 @@ fn damaged_messages_are_stated() {
     assert!(client.refused("launch", json!({ "capture": 3 })).contains("capture"));
     let arguments = json!({ "capture": demo.path, "stopAt": "nowhere" });
     assert!(client.refused("launch", arguments).contains("stopAt"));
-    let arguments = json!({ "capture": demo.path, "arguments": ["--nonsense"] });
-    assert!(client.refused("launch", arguments).contains("nonsense"));
+    for option in ["--nonsense", "--at", "--committed"] {
+        let arguments = json!({ "capture": demo.path, "arguments": [option] });
+        assert!(client.refused("launch", arguments).contains(option));
+    }
     // A launch that fails may be followed by another one, byte by byte.
     let message = json!({
         "seq": 99, "type": "request", "command": "launch", "arguments": { "capture": demo.path },

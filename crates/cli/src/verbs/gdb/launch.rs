@@ -86,7 +86,7 @@ end
 
 /// Runs the verb.
 pub fn run(args: &GdbArgs) -> Result<bool, Fail> {
-    let input = open(&args.replay)?;
+    let input = open(&args.shown.replay)?;
     let script = script(args.unwinder)
         .map_err(|error| Fail::text(&format!("no commands for gdb: {error}")))?;
     // gdb handles Ctrl-C, and this command ends with it.

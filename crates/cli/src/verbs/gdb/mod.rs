@@ -4,25 +4,26 @@ mod launch;
 
 use std::io::{self, IsTerminal, Write};
 
+use tracewright::index::Index;
 use tracewright::index::view::View;
 use tracewright_gdb::{Port, Server};
 use tracewright_replay::Machine;
 
 pub use launch::run;
 
-use crate::args::{GdbserverArgs, ReplayArgs};
+use crate::args::{GdbserverArgs, ReplayArgs, ShownArgs};
 use crate::exported;
 use crate::fail::Fail;
 use crate::index;
-use crate::input::Input;
+use crate::input::{Input, Job};
 use crate::message;
 use crate::report;
 
 /// Runs `gdbserver`.
 pub fn serve(args: &GdbserverArgs) -> Result<bool, Fail> {
-    let input = open(&args.replay)?;
+    let input = open(&args.shown.replay)?;
     let ended = |error: io::Error| Fail::text(&format!("the connection to gdb ended: {error}"));
-    with_server(&input, &args.replay, |server| match args.port {
+    with_server(&input, &args.shown, |server| match args.port {
         None => {
             if io::stdin().is_terminal() {
                 message::line(
@@ -48,7 +49,7 @@ pub fn serve(args: &GdbserverArgs) -> Result<bool, Fail> {
 /// Opens a capture that can be replayed.
 pub fn open(args: &ReplayArgs) -> Result<Input, Fail> {
     if args.how.committed {
-        return Err(Fail::option("--committed", "of `gdb`", "all elements are replayed"));
+        return Err(Fail::text("--committed is not for a debugger: all elements are replayed"));
     }
     let input = Input::open(&args.input, Some(&args.how))?;
     report::notes(&input);
@@ -63,23 +64,16 @@ pub fn open(args: &ReplayArgs) -> Result<Input, Fail> {
 /// Calls `serve` with a server of the first buffer that has instructions.
 fn with_server(
     input: &Input,
-    args: &ReplayArgs,
+    args: &ShownArgs,
     serve: impl FnOnce(&mut Server<'_>) -> Result<(), Fail>,
 ) -> Result<(), Fail> {
-    let failed = |error: &dyn std::fmt::Display| Fail::input(&input.path, &error.to_string());
-    let index = match exported::with_view(input, &args.index, &[])? {
+    let ReplayArgs { index, threads, .. } = &args.replay;
+    let index = match exported::with_view(input, index, &[])? {
         Some(index) => index,
-        None => exported::make(input, &index::plans(input), &[], args.threads.jobs().count)?,
+        None => exported::make(input, &index::plans(input), &[], threads.jobs().count)?,
     };
-    for (n, &number) in input.buffers.iter().enumerate() {
-        let job = input.job(number);
-        let Some(buffer) = index.buffer(job.plan.buffer) else { continue };
-        let Some(view) = View::new(&index, buffer).map_err(|error| failed(&error))? else {
-            continue;
-        };
-        let machine = Machine::new(input.trace.subject(), job.plan, &index, &view, &[]);
-        let Some(machine) = machine.map_err(|error| failed(&error))? else { continue };
-        if n + 1 < input.buffers.len() {
+    with_machine(input, &index, |machine, job, is_last| {
+        if !is_last {
             message::line(&format!(
                 "note: buffer {} is replayed; --source names another one",
                 job.buffer.name
@@ -87,10 +81,30 @@ fn with_server(
         }
         let mut server = Server::new(machine, input.capture());
         if let Some(place) = &args.at {
-            let place = server.go(place).map_err(|error| failed(&error))?;
+            let place = server.go(place);
+            let place = place.map_err(|error| Fail::input(&input.path, &error.to_string()))?;
             place.map_err(|why| Fail::option("--at", "", why.trim_end()))?;
         }
-        return serve(&mut server);
+        serve(&mut server)
+    })
+}
+
+/// Calls `use_it` with the first buffer that has instructions, and whether it is the last one.
+pub fn with_machine<T>(
+    input: &Input,
+    index: &Index,
+    use_it: impl FnOnce(Machine<'_>, &Job<'_>, bool) -> Result<T, Fail>,
+) -> Result<T, Fail> {
+    let failed = |error: &dyn std::fmt::Display| Fail::input(&input.path, &error.to_string());
+    for (n, &number) in input.buffers.iter().enumerate() {
+        let job = input.job(number);
+        let Some(buffer) = index.buffer(job.plan.buffer) else { continue };
+        let Some(view) = View::new(index, buffer).map_err(|error| failed(&error))? else {
+            continue;
+        };
+        let machine = Machine::new(input.trace.subject(), job.plan, index, &view, &[]);
+        let Some(machine) = machine.map_err(|error| failed(&error))? else { continue };
+        return use_it(machine, &job, n + 1 == input.buffers.len());
     }
     Err(failed(&"no instruction was traced; `tracewright decode` states what lacks"))
 }
