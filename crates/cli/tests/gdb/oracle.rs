@@ -1,5 +1,7 @@
 //! The same commands in gdb on the trace and on the program in QEMU: the same places and callers.
 
+use tracewright_testing::is_long;
+
 use crate::machines::{MACHINES, Machine, Traced};
 use crate::{Folder, gdb, transcript};
 
@@ -78,10 +80,11 @@ fn each(mut test: impl FnMut(&str, Machine, &Traced)) {
 
 #[test]
 fn steps_are_those_of_the_program() {
+    let (instructions, statements) = if is_long() { (120, 60) } else { (40, 30) };
     each(|gdb, machine, traced| {
-        compare(gdb, traced, machine.name, &steps("stepi", 120), false);
+        compare(gdb, traced, machine.name, &steps("stepi", instructions), false);
         let mut lines = vec!["break program", "continue"];
-        lines.extend(steps("step", 60));
+        lines.extend(steps("step", statements));
         compare(gdb, traced, machine.name, &lines, true);
         let mut lines = vec!["break middle", "continue"];
         lines.extend(steps("next", 14));
