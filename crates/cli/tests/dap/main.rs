@@ -10,6 +10,7 @@ mod places;
 mod requests;
 mod schema;
 mod steps;
+mod tasks;
 
 #[path = "../gdb/common.rs"]
 mod common;
