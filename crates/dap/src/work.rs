@@ -55,8 +55,7 @@ impl Session<'_> {
         !self.work.pieces.is_empty()
     }
 
-    /// Does a piece of work. A message that arrives interrupts it, if the caller states that by
-    /// [`attention`](Session::attention); it is begun again then.
+    /// Does a piece of work. A message that arrives interrupts it; it is begun again then.
     pub fn work(&mut self) {
         let Some(piece) = self.work.pieces.pop_front() else { return };
         let done = match &piece {

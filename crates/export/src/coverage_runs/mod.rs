@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `record.rs` | the records |
 //! | `sets.rs` | sets of runs as texts |
-//! | `write.rs` | [`write`] |
+//! | `write.rs` | [`write()`] |
 //! | `read.rs` | [`read`] |
 //!
 //! The same runs have the same bytes. A file ends with the digest of what is before, so that one
