@@ -2,6 +2,7 @@
 //! the Branch Trace Store (BTS) format. gdb replays it by itself.
 
 use std::fmt::Write;
+use std::sync::Arc;
 
 use tracewright::index::FindError;
 
@@ -25,12 +26,12 @@ impl Server<'_> {
     }
 
     /// The blocks before the position of the selected thread, the latest first.
-    pub(crate) fn branch_trace(&mut self) -> Result<String, FindError> {
+    pub(crate) fn branch_trace(&mut self) -> Result<Arc<str>, FindError> {
         let (position, source) = (self.machine.here().position, self.selected);
         if let Some((its, of, text)) = &self.branch_trace
             && (*its, *of) == (position, source)
         {
-            return Ok(text.clone());
+            return Ok(Arc::clone(text));
         }
         let mut text = String::from("<btrace version=\"1.0\">\n");
         for block in self.machine.blocks(source, MOST_BLOCKS, MOST_INSTRUCTIONS)? {
@@ -38,7 +39,8 @@ impl Server<'_> {
                 writeln!(text, "<block begin=\"{:#x}\" end=\"{:#x}\"/>", block.first, block.last);
         }
         text += "</btrace>\n";
-        self.branch_trace = Some((position, source, text.clone()));
+        let text: Arc<str> = text.into();
+        self.branch_trace = Some((position, source, Arc::clone(&text)));
         Ok(text)
     }
 }

@@ -48,7 +48,7 @@ pub struct Server<'a> {
     /// gdb records branches.
     pub(crate) records: bool,
     /// The branch trace at the last position at which it was read, of a source.
-    pub(crate) branch_trace: Option<(Position, usize, String)>,
+    pub(crate) branch_trace: Option<(Position, usize, Arc<str>)>,
     pub(crate) breakpoints: BTreeSet<u64>,
     /// The watchpoints: kind, address, size.
     watchpoints: BTreeSet<(u64, u64, u64)>,
@@ -412,17 +412,17 @@ impl<'a> Server<'a> {
         offset: u64,
         len: u64,
     ) -> Result<Vec<u8>, FindError> {
-        let whole = match (object, annex) {
-            ("features", "target.xml") => self.architecture.description(),
+        let whole: Arc<str> = match (object, annex) {
+            ("features", "target.xml") => self.architecture.description().into(),
             ("threads", "") => {
                 let mut text = String::from("<?xml version=\"1.0\"?>\n<threads>\n");
                 for source in self.threads()? {
                     let about = self.thread_text(source)?;
                     text += &format!("<thread id=\"{:x}\">{about}</thread>\n", source + 1);
                 }
-                text + "</threads>\n"
+                (text + "</threads>\n").into()
             }
-            ("btrace-conf", "") => self.branch_configuration(),
+            ("btrace-conf", "") => self.branch_configuration().into(),
             ("btrace", "all") => self.branch_trace()?,
             // gdb would append what it gets to what it has.
             ("btrace", _) => return Ok(b"E.Overflow.".to_vec()),

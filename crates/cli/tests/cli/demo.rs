@@ -18,13 +18,13 @@ use tracewright_testing::{tool, tool_since, without_tool};
 
 use crate::common::{Folder, Output, args, command, tracewright};
 
-/// The files of the example.
-fn file(name: &str) -> PathBuf {
+/// A file of the examples.
+pub(crate) fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src/demo").join(name)
 }
 
-/// Compares a file of the example, or writes it.
-fn blessed(name: &str, bytes: &[u8]) {
+/// Compares a file of the examples, or writes it.
+pub(crate) fn blessed(name: &str, bytes: &[u8]) {
     if env::var_os("BLESS").is_some() {
         fs::write(file(name), bytes).unwrap();
     }
@@ -44,11 +44,11 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split_whitespace()
 }
 
-/// The version of the compiler that made `program.elf`: another one may write other code.
+/// The version of the compiler that made the programs: another one may write other code.
 const COMPILER: &str = "19.1.7";
 
-#[test]
-fn the_program_is_that_of_its_source() {
+/// Compiles the program `name` of the examples in `folder`, and compares it.
+pub(crate) fn compiled(folder: &str, name: &str, options: &str) {
     let Some(clang) = tool(&[("clang-19", "clang-19")]) else { return };
     if tool(&[("ld.lld-19", "lld-19")]).is_none() {
         return;
@@ -57,16 +57,23 @@ fn the_program_is_that_of_its_source() {
     if !str::from_utf8(&version).unwrap().contains(COMPILER) {
         return without_tool("clang-19 is not version 19.1.7");
     }
-    let folder = Folder::new("demo-program");
-    let elf = folder.path("program.elf");
-    let options = "--target=thumbv7em-none-eabi -mcpu=cortex-m7 -O1 -g -gdwarf-4 -ffreestanding \
-                   -nostdlib -fuse-ld=lld-19 -ffile-compilation-dir=. -Wall -Wextra -Werror \
-                   -Wl,--build-id=none,-z,max-page-size=4 -T program.ld program.c -o";
+    let made = Folder::new(&format!("{name}-program"));
+    let elf = made.path("program.elf");
+    let common = "-O1 -g -gdwarf-4 -ffreestanding -nostdlib -fuse-ld=lld-19 \
+                  -ffile-compilation-dir=. -Wall -Wextra -Werror";
+    let files = format!("-T {name}.ld {name}.c -o");
     let mut command = Command::new(clang);
-    command.args(words(options)).arg(&elf).current_dir(file(""));
-    let output = command.output().unwrap();
+    command.args(words(options)).args(words(common)).args(words(&files)).arg(&elf);
+    let output = command.current_dir(file(folder)).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    blessed("program.elf", &fs::read(&elf).unwrap());
+    blessed(&format!("{folder}{name}.elf"), &fs::read(&elf).unwrap());
+}
+
+#[test]
+fn the_program_is_that_of_its_source() {
+    let options = "--target=thumbv7em-none-eabi -mcpu=cortex-m7 \
+                   -Wl,--build-id=none,-z,max-page-size=4";
+    compiled("", "program", options);
 }
 
 /// QEMU's log of the execution, without what was not executed. With `-icount` and

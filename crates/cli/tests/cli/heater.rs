@@ -2,9 +2,9 @@
 //! QEMU, and what the command answers is what that execution did. `BLESS=1` writes the program and
 //! the trace.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::{env, fs, str};
 
 use serde_json::Value;
 use tracewright::base::{Access, Direction, Isa, Step};
@@ -14,22 +14,10 @@ use tracewright::frames::{Framing, Joiner};
 use tracewright::logs::{Assembler, Format, Lookup, Reader};
 use tracewright::protocols::encoders::AnyUnit;
 use tracewright::protocols::registry::AnyProtocol;
-use tracewright_testing::{tool, tool_since, without_tool};
+use tracewright_testing::tool_since;
 
 use crate::common::{Folder, args, tracewright};
-
-/// The files of the example.
-fn file(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("src/demo/heater").join(name)
-}
-
-/// Compares a file of the example, or writes it.
-fn blessed(name: &str, bytes: &[u8]) {
-    if env::var_os("BLESS").is_some() {
-        fs::write(file(name), bytes).unwrap();
-    }
-    assert!(fs::read(file(name)).unwrap() == bytes, "{name} differs: BLESS=1 writes it");
-}
+use crate::demo::{blessed, compiled, file};
 
 /// A folder with the example in `example`.
 fn example(test: &str) -> (Folder, PathBuf) {
@@ -40,29 +28,11 @@ fn example(test: &str) -> (Folder, PathBuf) {
     (folder, path)
 }
 
-/// The version of the compiler that made `heater.elf`: another one may write other code.
-const COMPILER: &str = "19.1.7";
-
 #[test]
 fn the_program_is_that_of_its_source() {
-    let Some(clang) = tool(&[("clang-19", "clang-19")]) else { return };
-    if tool(&[("ld.lld-19", "lld-19")]).is_none() {
-        return;
-    }
-    let version = Command::new(clang).arg("--version").output().unwrap().stdout;
-    if !str::from_utf8(&version).unwrap().contains(COMPILER) {
-        return without_tool("clang-19 is not version 19.1.7");
-    }
-    let folder = Folder::new("heater-program");
-    let elf = folder.path("heater.elf");
-    let options = "--target=armv7r-none-eabi -mcpu=cortex-r5 -marm -O1 -g -gdwarf-4 -ffreestanding \
-                   -nostdlib -fuse-ld=lld-19 -ffile-compilation-dir=. -Wall -Wextra -Werror \
-                   -Wl,--build-id=none,-z,max-page-size=4096 -T heater.ld heater.c -o";
-    let mut command = Command::new(clang);
-    command.args(options.split_whitespace()).arg(&elf).current_dir(file(""));
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    blessed("heater.elf", &fs::read(&elf).unwrap());
+    let options = "--target=armv7r-none-eabi -mcpu=cortex-r5 -marm \
+                   -Wl,--build-id=none,-z,max-page-size=4096";
+    compiled("heater/", "heater", options);
 }
 
 /// QEMU's log of the execution.
@@ -70,7 +40,7 @@ fn execute() -> Option<String> {
     let qemu = tool_since(&[("qemu-arm", "qemu-user")], (7, 2))?;
     let folder = Folder::new("heater-execution");
     let (log, program) = (folder.path("log"), folder.path("heater.elf"));
-    fs::copy(file("heater.elf"), &program).unwrap();
+    fs::copy(file("heater/heater.elf"), &program).unwrap();
     #[cfg(unix)]
     fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let mut command = Command::new(qemu);
@@ -178,7 +148,7 @@ fn executed(log: &str, image: &dyn Fn(u64) -> u32) -> Vec<(u64, Vec<Access>)> {
 
 /// The opcode at an address of the program, whose first byte of code memory is that of the file.
 fn opcodes() -> impl Fn(u64) -> u32 {
-    let bytes = fs::read(file("heater.elf")).unwrap();
+    let bytes = fs::read(file("heater/heater.elf")).unwrap();
     move |address| {
         let at = (address - 0x8000) as usize;
         u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap())
@@ -225,7 +195,7 @@ fn encoded(log: &str, path: &Path) -> Vec<u8> {
 fn the_trace_is_that_of_an_execution() {
     let Some(log) = execute() else { return };
     let (_folder, path) = example("heater-trace");
-    blessed("trace.bin", &encoded(&log, &path));
+    blessed("heater/trace.bin", &encoded(&log, &path));
 }
 
 /// The accesses of the trace are those of the execution, each with its instruction.
