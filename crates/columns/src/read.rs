@@ -269,9 +269,10 @@ fn with_code(
     }
     if let Some(sources) = &code.sources {
         for (n, has) in range.zip(&mut has) {
-            let streams = own.segment(n).map(|segment| &segment.streams);
             let selected = |source: u16| sources.get(usize::from(source)).copied().unwrap_or(true);
-            *has &= streams.is_none_or(|all| all.iter().any(|stream| selected(stream.source)));
+            *has &= own
+                .segment(n)
+                .is_none_or(|segment| segment.streams.iter().any(|stream| selected(stream.source)));
         }
     }
     Some(has)

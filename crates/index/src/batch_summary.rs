@@ -1,29 +1,17 @@
 //! The segments of one batch of an index.
 
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::Arc;
 
 use tracewright_capture::Bytes;
 
 use crate::bytes::{Reader, part};
 use crate::error::IndexError;
 use crate::format::{Batch, Section};
+use crate::held::{Cached, Entries, Entry, EntryRef, Recent};
 use crate::position::Position;
 use crate::segment::Segment;
 use crate::totals::Totals;
-
-/// A segment of an index.
-#[derive(Clone, Debug)]
-pub(crate) struct Entry {
-    pub(crate) begin: u64,
-    pub(crate) segment: Segment,
-    /// The number of the segment that has its lines and functions.
-    pub(crate) details_of: usize,
-    /// Where its keys, lines and records are in their sections.
-    pub(crate) details: [Range<usize>; 3],
-    /// The number of elements before it.
-    pub(crate) elements: u64,
-}
 
 /// What is known of the segments of a batch together. The segments are read when one of them is
 /// needed: a large trace has many, and a question concerns few.
@@ -44,7 +32,7 @@ pub(crate) struct BatchSummary {
     pub(crate) batch: Batch,
     pub(crate) at: u64,
     bytes: Bytes,
-    entries: OnceLock<Vec<Entry>>,
+    entries: Cached,
 }
 
 /// A summary that is being read.
@@ -92,7 +80,7 @@ impl BatchSummary {
     /// totals, or it is longer than its bytes.
     pub(crate) fn new(
         batch: Batch,
-        (at, bytes): (u64, &Bytes),
+        (at, bytes, recent): (u64, &Bytes, Arc<Recent>),
         totals: &[u8],
         (first, begin): (usize, u64),
         before: Position,
@@ -118,19 +106,19 @@ impl BatchSummary {
             bytes: bytes.part(at, batch.len()),
             batch,
             at,
-            entries: OnceLock::new(),
+            entries: Cached::new(recent),
         })
     }
 
     /// The segments. None where their summaries are damaged: then
     /// [`is_damaged`](BatchSummary::is_damaged) holds.
-    pub(crate) fn entries(&self) -> &[Entry] {
-        self.entries.get_or_init(|| self.read().unwrap_or_default())
+    pub(crate) fn entries(&self) -> Entries {
+        self.entries.or_read(|| self.read())
     }
 
     /// Whether summaries were found to be damaged when they were read.
     pub(crate) fn is_damaged(&self) -> bool {
-        self.entries.get().is_some_and(|entries| entries.len() != self.count)
+        self.entries.is_damaged()
     }
 
     /// Where it is damaged.
@@ -166,8 +154,8 @@ impl BatchSummary {
     }
 
     /// Segment `n` of the buffer, if it is in the batch.
-    pub(crate) fn entry(&self, n: usize) -> Option<&Entry> {
-        self.entries().get(n.checked_sub(self.first)?)
+    pub(crate) fn entry(&self, n: usize) -> Option<EntryRef> {
+        EntryRef::new(self.entries(), n.checked_sub(self.first)?)
     }
 
     /// The numbers of the segments for which `touches` holds, in order. See
@@ -181,7 +169,7 @@ impl BatchSummary {
             return touched;
         }
         let (mut before, mut after) = (self.before.clone(), self.before.clone());
-        for (n, Entry { begin, segment, .. }) in (self.first..).zip(self.entries()) {
+        for (n, Entry { begin, segment, .. }) in (self.first..).zip(&*self.entries()) {
             after.pass(segment);
             if touches(begin.saturating_add(segment.len), segment, &before, &after) {
                 touched.push(n);

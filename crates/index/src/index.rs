@@ -1,24 +1,27 @@
 //! An index that is read from a file.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use tracewright_capture::Bytes;
 
-use crate::batch_summary::{BatchSummary, Entry};
+use crate::batch_summary::BatchSummary;
 use crate::bytes::{Reader, part, read};
 use crate::error::IndexError;
 use crate::format::{Batch, BufferHead, Head, IndexedSource, Section};
+use crate::held::{Entry, EntryRef, Recent, Summary};
 use crate::key::Key;
 use crate::position::Position;
-use crate::segment::{Restart, Segment, each_key, each_line};
+use crate::segment::{Restart, Segment, Stream, each_key, each_line};
 
 /// An index. The totals of all batches are in memory; summaries, keys, lines and records are read
-/// when they are needed.
+/// when they are needed, and the summaries that were needed last are held.
 #[derive(Clone, Debug)]
 pub struct Index {
     bytes: Bytes,
     head: Head,
     buffers: Vec<IndexedBuffer>,
+    recent: Arc<Recent>,
     damage: Option<IndexError>,
     end: u64,
 }
@@ -43,7 +46,8 @@ impl Index {
         let head = Head::read(&head)?;
         let buffer = |head: &BufferHead| IndexedBuffer { head: head.clone(), ..Default::default() };
         let buffers = head.buffers.iter().map(buffer).collect();
-        let mut index = Index { bytes, head, buffers, damage: None, end: len };
+        let recent = Arc::default();
+        let mut index = Index { bytes, head, buffers, recent, damage: None, end: len };
         while index.end < index.bytes.len() as u64 {
             match index.batch(index.end) {
                 Some(next) => index.end = next,
@@ -87,7 +91,8 @@ impl Index {
         }
         let before = buffer.position(place.0);
         let complete = batch.last;
-        let summary = BatchSummary::new(batch, (at, &self.bytes), totals, place, before)?;
+        let from = (at, &self.bytes, Arc::clone(&self.recent));
+        let summary = BatchSummary::new(batch, from, totals, place, before)?;
         buffer.batches.push(summary);
         buffer.complete = complete;
         Some(end)
@@ -252,7 +257,7 @@ impl Index {
             let place = batch.section(section);
             let damaged = || IndexError::Damaged { at: at + place.start };
             let bytes = self.section(summary, section)?;
-            for (n, entry) in (*first..).zip(summary.entries()) {
+            for (n, entry) in (*first..).zip(&*summary.entries()) {
                 if !range.contains(&n) {
                     continue;
                 }
@@ -334,20 +339,27 @@ impl IndexedBuffer {
     }
 
     /// The summary of segment `n`.
-    pub fn segment(&self, n: usize) -> Option<&Segment> {
-        self.entry(n).map(|entry| &entry.segment)
+    pub fn segment(&self, n: usize) -> Option<Summary> {
+        self.entry(n).map(Summary)
     }
 
-    /// The summaries of all segments, in order. Reads those that were not needed so far.
-    pub fn summaries(&self) -> impl DoubleEndedIterator<Item = &Segment> {
-        let entries = self.batches.iter().flat_map(|batch| batch.entries());
-        entries.map(|entry| &entry.segment)
+    /// The summaries of all segments, in order. Reads those that are not in memory.
+    pub fn summaries(&self) -> impl DoubleEndedIterator<Item = Summary> {
+        self.batches.iter().flat_map(|batch| {
+            let entries = batch.entries();
+            let all = 0..entries.len();
+            all.filter_map(move |n| EntryRef::new(Arc::clone(&entries), n).map(Summary))
+        })
+    }
+
+    /// What the sources did in runs of segments, which are all segments together. Reads nothing.
+    pub fn sums(&self) -> impl Iterator<Item = &Stream> {
+        self.batches.iter().flat_map(|batch| &batch.totals.joined.streams)
     }
 
     /// The least and the greatest timestamp of all sources.
     pub fn times(&self) -> Option<(u64, u64)> {
-        let streams = self.batches.iter().flat_map(|batch| &batch.totals.joined.streams);
-        let times = streams.filter_map(|stream| stream.times);
+        let times = self.sums().filter_map(|stream| stream.times);
         times.map(|times| (times.min, times.max)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
     }
 
@@ -378,7 +390,8 @@ impl IndexedBuffer {
         };
         let mut position = batch.before.clone();
         if n > batch.first {
-            let before = batch.entries().iter().take(n - batch.first);
+            let entries = batch.entries();
+            let before = entries.iter().take(n - batch.first);
             before.for_each(|entry| position.pass(&entry.segment));
         }
         position
@@ -408,7 +421,8 @@ impl IndexedBuffer {
     /// The last restart of `source` that is verified at or before the beginning of segment `n`.
     pub(crate) fn restart(&self, n: usize, source: usize) -> Option<Restart> {
         let (batch, earlier) = self.up_to(n)?;
-        let before = batch.entries().get(..n - batch.first)?.iter().rev();
+        let entries = batch.entries();
+        let before = entries.get(..n - batch.first)?.iter().rev();
         let mut restarts = before.flat_map(|entry| entry.segment.restarts.iter().rev());
         let own = restarts.find(|restart| usize::from(restart.source) == source).copied();
         own.or_else(|| earlier.iter().rev().find_map(|batch| batch.totals.restart(source)))
@@ -443,7 +457,7 @@ impl IndexedBuffer {
         (batch.first <= n).then_some((batch, earlier))
     }
 
-    fn entry(&self, n: usize) -> Option<&Entry> {
+    fn entry(&self, n: usize) -> Option<EntryRef> {
         self.with_segment(n)?.entry(n)
     }
 }

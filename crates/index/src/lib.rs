@@ -8,7 +8,7 @@
 //! | `thin.rs` | joins what consecutive segments executed, where it is long |
 //! | `probe.rs` | verifies where a decoder may restart |
 //! | `segment.rs`, `key.rs`, `link.rs` | [`Segment`], [`Stream`], [`Key`], [`LinkEvents`]: the contents of an index |
-//! | `index.rs`, `batch_summary.rs`, `totals.rs`, `position.rs` | [`Index`]: an index that is read |
+//! | `index.rs`, `batch_summary.rs`, `held.rs`, `totals.rs`, `position.rs` | [`Index`]: an index that is read |
 //! | `identity.rs` | what an index was made of |
 //! | `seek.rs`, `scan.rs` | from an index to the state of a session, and to the elements of segments |
 //! | `window.rs` | [`Window`]: the elements between two offsets, times, instructions or elements |
@@ -81,6 +81,7 @@ mod executed;
 pub mod find;
 mod format;
 mod found;
+mod held;
 mod identity;
 mod index;
 mod key;
@@ -118,6 +119,7 @@ pub use format::IndexedSource;
 #[doc(hidden)]
 pub use format::write_checksums;
 pub use found::Found;
+pub use held::Summary;
 pub use index::{Index, IndexedBuffer};
 pub use key::{Key, Kind, channel, is_gap};
 pub use link::{LinkEvents, LinkKind, LinkRecord};

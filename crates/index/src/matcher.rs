@@ -158,8 +158,8 @@ impl<'a> Matcher<'a> {
         let batch = keys.batch;
         Ok(match condition {
             Condition::Any => {
-                let entries = batch.entries().iter();
-                entries.map(|entry| Matches::Exactly(entry.segment.elements())).collect()
+                let entries = batch.entries();
+                entries.iter().map(|entry| Matches::Exactly(entry.segment.elements())).collect()
             }
             Condition::Time(_)
             | Condition::Offset(_)

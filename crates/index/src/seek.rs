@@ -199,7 +199,8 @@ impl IndexedBuffer {
             return Some(Some(blank.link().clone()));
         }
         // The state after the last segment is not known.
-        let state = self.segment(n)?.link.as_ref()?;
+        let segment = self.segment(n)?;
+        let state = segment.link.as_ref()?;
         Some(Some(Route::Frames(Splitter::restore(initial.link(), state)?)))
     }
 }

@@ -243,7 +243,7 @@ fn identify(trace: &Trace, indexed: &IndexedBuffer, sum: &mut Checksum) -> io::R
     indexed.identity().into_iter().for_each(&mut add);
     add(indexed.covered());
     let mut sources = vec![(0u64, 0u64); indexed.sources().len()];
-    for stream in indexed.summaries().flat_map(|segment| &segment.streams) {
+    for stream in indexed.sums() {
         if let Some(own) = sources.get_mut(usize::from(stream.source)) {
             own.0 = own.0.wrapping_add(stream.elements);
             own.1 = own.1.wrapping_add(stream.instructions);

@@ -34,7 +34,7 @@ struct Part {
 fn parts(index: &IndexedBuffer, rows: &mut Vec<Part>) {
     let mut begin = 0;
     for (n, segment) in index.summaries().enumerate() {
-        let Segment { len, restarts, streams, .. } = segment;
+        let Segment { len, restarts, streams, .. } = &*segment;
         rows.extend(streams.iter().map(|stream| {
             let restart = restarts.iter().find(|own| own.source == stream.source);
             let source = index.sources().get(usize::from(stream.source));

@@ -55,7 +55,7 @@ fn check(case: &Case, making: &Making) {
                 [&bytes, &threads].map(|b| Index::read(b.clone().into()).expect("an index"));
             for (one, other) in one.buffers().iter().zip(other.buffers()) {
                 for (n, (one, other)) in one.summaries().zip(other.summaries()).enumerate() {
-                    assert_eq!(one, other, "{}: segment {n} with {jobs} threads", case.name);
+                    assert_eq!(*one, *other, "{}: segment {n} with {jobs} threads", case.name);
                 }
             }
             panic!("{}: {jobs} threads make another index", case.name);
@@ -132,7 +132,7 @@ fn states_of_several_cores_are_those_of_the_whole_trace() {
 /// What an index has of a segment without the segments before its batch equals the sums over all
 /// summaries.
 fn check_positions(buffer: &crate::index::IndexedBuffer, name: &str) {
-    let summaries: Vec<Segment> = buffer.summaries().cloned().collect();
+    let summaries: Vec<Segment> = buffer.summaries().map(|own| own.clone()).collect();
     let sources = buffer.sources().len();
     let mut position = buffer.position(0);
     assert_eq!((position.elements, position.instructions), (0, 0), "{name}");
@@ -146,7 +146,7 @@ fn check_positions(buffer: &crate::index::IndexedBuffer, name: &str) {
             assert_eq!(buffer.active_before(n, source), active[source], "{name}: segment {n}");
         }
         let Some(segment) = summaries.get(n) else { break };
-        assert_eq!(buffer.segment(n), Some(segment), "{name}");
+        assert_eq!(buffer.segment(n).as_deref(), Some(segment), "{name}");
         if segment.len > 0 {
             assert_eq!(buffer.with_byte(begin), Some(n), "{name}");
             assert_eq!(buffer.with_byte(begin + segment.len - 1), Some(n), "{name}");
@@ -184,7 +184,7 @@ fn restarts_are_found() {
             for source in 0..plan.sources.len() {
                 let restarts = buffer
                     .summaries()
-                    .flat_map(|segment| &segment.restarts)
+                    .flat_map(|segment| segment.restarts.clone())
                     .filter(|restart| usize::from(restart.source) == source);
                 assert!(restarts.count() > 0, "{} source {source}", case.name);
             }

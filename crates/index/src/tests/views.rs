@@ -678,8 +678,7 @@ fn stacks_are_those_of_the_whole_trace() {
     for case in cases {
         with_view(&case, |plan, view, player| {
             let mut random = Random::new(7);
-            let elements = view.buffer().summaries().flat_map(|segment| &segment.streams);
-            let elements: u64 = elements.map(|stream| stream.elements).sum();
+            let elements: u64 = view.buffer().sums().map(|stream| stream.elements).sum();
             let wanted = (0..times(60)).map(|_| random.below(elements.max(1))).collect();
             let subject = case.subject();
             let code = subject.code(plan);

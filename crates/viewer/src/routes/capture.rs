@@ -113,7 +113,7 @@ fn put(
     let indexed = buffer.view.buffer();
     let sources = buffer.sources.len();
     let mut sums = vec![(0u64, 0u64, None::<(u64, u64)>); sources];
-    for stream in indexed.summaries().flat_map(|segment| &segment.streams) {
+    for stream in indexed.sums() {
         let Some(sum) = sums.get_mut(usize::from(stream.source)) else { continue };
         sum.0 = sum.0.saturating_add(stream.elements);
         sum.1 = sum.1.saturating_add(stream.instructions);
