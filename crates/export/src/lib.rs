@@ -14,6 +14,7 @@
 //! | `json.rs` | JSON Lines |
 //! | `tables.rs` | tables for people |
 //! | `coverage/` | coverage: lcov, Cobertura, gcov, llvm-cov, drcov |
+//! | `coverage_html/` | coverage: a folder of HTML pages |
 //! | `coverage_runs/` | coverage of several runs: files that `coverage --load` sums |
 //! | `paths/` | call paths: folded stacks, flame graph, callgrind |
 //! | `report/` | a report, one HTML page |
@@ -50,6 +51,7 @@ mod bolt;
 mod branch_list;
 mod callgrind;
 pub mod coverage;
+pub mod coverage_html;
 pub mod coverage_runs;
 mod folded;
 mod functions;

@@ -48,7 +48,8 @@ impl RunNumbers {
         own
     }
 
-    fn add(&mut self, other: &RunNumbers) {
+    /// Adds the runs of another set.
+    pub fn add(&mut self, other: &RunNumbers) {
         if self.words.len() < other.words.len() {
             self.words.resize(other.words.len(), 0);
         }

@@ -21,6 +21,8 @@ Examples:
   tracewright coverage CAPTURE --by object            instructions, calls and exits of functions
   tracewright coverage CAPTURE --tag TEST-1 --save test1.runs
                                                       and the file of the run
+  tracewright coverage CAPTURE --format html -o FOLDER
+                                                      pages for a review
   tracewright coverage --load test1.runs --load test2.runs --by run
                                                       what each run covers and adds
   tracewright coverage OTHER --older test1.runs --by state
@@ -105,6 +107,13 @@ pub struct RunsArgs {
     /// --save: name of a test of this run (repeatable).
     #[arg(long = "tag", value_name = "NAME", requires = "save")]
     pub tags: Vec<String>,
+}
+
+impl CoverageArgs {
+    /// Whether what is measured is needed by run.
+    pub fn by_run(&self) -> bool {
+        self.runs.wanted() || self.format == CoverageFormatArg::Html
+    }
 }
 
 impl RunsArgs {
@@ -193,13 +202,18 @@ pub enum CoverageFormatArg {
     Sonarqube,
     /// JUnit XML: a test for each --fail-under.
     Junit,
+    /// HTML pages for a review, and the same as JSON Lines, in the folder of --output.
+    Html,
 }
 
 impl CoverageFormatArg {
     /// The format of another tool, where it is one.
     pub fn format(self) -> Option<CoverageFormat> {
         match self {
-            CoverageFormatArg::Text | CoverageFormatArg::Json | CoverageFormatArg::Junit => None,
+            CoverageFormatArg::Text
+            | CoverageFormatArg::Json
+            | CoverageFormatArg::Junit
+            | CoverageFormatArg::Html => None,
             CoverageFormatArg::Lcov => Some(CoverageFormat::Lcov),
             CoverageFormatArg::Cobertura => Some(CoverageFormat::Cobertura),
             CoverageFormatArg::Gcov => Some(CoverageFormat::Gcov),

@@ -15,7 +15,7 @@ fn done(folder: &Folder, words: &str) -> Output {
 }
 
 /// Runs of parts of the example, in which others of its instructions were executed.
-fn parts(folder: &Folder) -> [&'static str; 3] {
+pub fn parts(folder: &Folder) -> [&'static str; 3] {
     example(folder, "demo");
     let ranges = [("a", "0..1500"), ("b", "1000..4000"), ("c", "3000..")];
     for (name, range) in ranges {
@@ -195,7 +195,7 @@ fn selections() {
 
 /// Decisions of the example: one that its code has, one whose evaluations are not measurable, and
 /// one of two conditions that a line without a branch would have.
-const DECISIONS: &str = r#"{"file": "program.c", "decisions": [
+pub const DECISIONS: &str = r#"{"file": "program.c", "decisions": [
     {"start": [30, 7], "end": [30, 18],
      "conditions": [{"start": [30, 7], "end": [30, 18], "text": "value >= 10"}]},
     {"start": [47, 7], "end": [47, 18],

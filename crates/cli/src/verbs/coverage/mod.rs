@@ -1,6 +1,8 @@
 //! `tracewright coverage`
 
 mod capture;
+mod pages;
+mod results;
 mod show;
 
 use std::collections::BTreeMap;
@@ -11,6 +13,7 @@ use tracewright::analysis::coverage::{
     LinesOfFile, ProgramCoverage, ProgramFile, SourceFile, finish, program_files,
 };
 use tracewright::analysis::decisions::{Criterion, Decision, DecisionCoverage};
+use tracewright::capture::check_empty;
 
 use crate::args::{CoverageArgs, CoverageBy, CoverageFormatArg, CoverageKind};
 use crate::coverage_runs;
@@ -19,14 +22,15 @@ use crate::exemptions;
 use crate::fail::Fail;
 use crate::index;
 use crate::input::Input;
-use crate::inputs::{Inputs, lists};
+use crate::inputs::{Inputs, is_standard, lists};
 use crate::message;
 use crate::output::Output;
 use crate::programs;
 use crate::recordings;
 use crate::sources::Sources;
 use capture::{Found, one};
-use show::{Results, show};
+use results::Results;
+use show::show;
 
 pub use capture::{CoverageOptions, sources};
 
@@ -69,7 +73,7 @@ fn loaded(args: &CoverageArgs) -> Result<bool, Fail> {
         return Err(Fail::text(what));
     }
     let saved = coverage_runs::open(args, &inputs)?;
-    let output = Output::open(args.outcome.output.as_deref(), &inputs)?;
+    let output = opened(args, &inputs)?;
     let mut runs = coverage_runs::loaded(args)?;
     if runs.decisions.is_empty() {
         refuse_decisions(args)?;
@@ -108,12 +112,12 @@ fn measured(args: &CoverageArgs) -> Result<bool, Fail> {
         .chain(&args.justified.files)
         .fold(index::inputs(&first, &args.window.index), |inputs, path| inputs.file(Some(path)));
     let saved = coverage_runs::open(args, &inputs)?;
-    let mut output = Output::open(args.outcome.output.as_deref(), &inputs)?;
+    let mut output = opened(args, &inputs)?;
     let wanted: Arc<[Decision]> = wanted.into();
     let Captures { mut sources, programs, mut losses, mut good, sound, mut covered, read } =
         captures(args, &wanted, first, &mut output)?;
     let (mut runs, mut changes) = (None, None);
-    if args.runs.wanted() {
+    if args.by_run() {
         let files = read.iter().chain(&args.decisions);
         let inputs = files.filter_map(|path| coverage_runs::input_of(path).transpose());
         let run = coverage_runs::Measured {
@@ -139,6 +143,21 @@ fn measured(args: &CoverageArgs) -> Result<bool, Fail> {
     }
     let results = Results { sources, programs: &programs, losses, runs, changes };
     finished(args, results, output).map(|enough| enough && good)
+}
+
+/// The output. Pages are in a folder, which must be empty, and nothing is printed.
+fn opened(args: &CoverageArgs, inputs: &Inputs) -> Result<Output, Fail> {
+    if args.format != CoverageFormatArg::Html {
+        return Output::open(args.outcome.output.as_deref(), inputs);
+    }
+    let folder = args.outcome.output.as_deref().filter(|path| !is_standard(path));
+    let Some(folder) = folder else {
+        let what = "--format html: the format is a folder; name it with --output";
+        return Err(Fail::text(what));
+    };
+    check_empty(folder)?;
+    inputs.refuse(Some(&folder.join("index.html")))?;
+    Output::open(None, inputs)
 }
 
 /// Fails where decisions are wanted, which no file has.
@@ -203,7 +222,7 @@ fn captures(
         strict: args.outcome.strict,
         decisions: wanted,
         criterion: args.mcdc.criterion(),
-        both: args.runs.wanted(),
+        both: args.by_run(),
     };
     let mut covered = None::<[Vec<DecisionCoverage>; 2]>;
     let (mut read, mut sound) = (Vec::new(), true);
@@ -236,7 +255,7 @@ fn captures(
             add_lines(file, covered, &mut sources);
         }
         programs.extend(own);
-        if args.runs.wanted() {
+        if args.by_run() {
             read.extend(input.inputs.files().iter().cloned());
         }
         let Some(next) = further.next() else { break };

@@ -6,31 +6,21 @@ use std::path::Path;
 use tracewright::analysis::coverage::{
     ObjectCoverage, ObjectFunction, ProgramCoverage, ProgramFile, SourceFile, only_functions,
 };
-use tracewright::analysis::coverage_runs::{CoverageRuns, FunctionChange};
+use tracewright::analysis::coverage_runs::CoverageRuns;
 use tracewright::export::coverage::{CheckedLimit, CoverageView, junit};
 use tracewright::views::{
     coverage, coverage_runs as runs_view, decisions as decisions_view,
     exemptions as exemptions_view, function_changes, json, object_coverage, uncovered,
 };
 
+use super::pages;
+use super::results::Results;
 use crate::args::{CoverageArgs, CoverageBy, CoverageFormatArg, CoverageKind};
 use crate::exemptions::Exemptions;
 use crate::fail::Fail;
 use crate::message;
 use crate::output::Output;
 use crate::sources::{Sources, line};
-
-/// What is shown.
-pub(super) struct Results<'a> {
-    pub(super) sources: BTreeMap<String, SourceFile>,
-    /// The programs of the captures.
-    pub(super) programs: &'a [(ProgramFile, ProgramCoverage)],
-    pub(super) losses: u64,
-    /// The runs, where files of runs are read or written.
-    pub(super) runs: Option<CoverageRuns>,
-    /// What became of functions since the state of older runs.
-    pub(super) changes: Option<Vec<FunctionChange>>,
-}
 
 /// Writes the results, and returns whether enough is covered.
 pub(super) fn show(
@@ -58,6 +48,10 @@ pub(super) fn show(
     let limits: Vec<CheckedLimit> = checked.collect();
     match args.format {
         CoverageFormatArg::Junit => output.print(&junit(&limits))?,
+        CoverageFormatArg::Html => {
+            let json = json(args, &results, results.runs.as_ref(), (exemptions, &object));
+            pages::write(args, &results, (exemptions, &object, &limits), &json)?;
+        }
         _ => write(args, &results, (exemptions, &object), output)?,
     }
     for own in limits.iter().filter(|own| !own.met) {
@@ -111,7 +105,7 @@ fn write(
     (exemptions, object): (Option<&Exemptions>, &[(String, ObjectCoverage)]),
     output: &mut Output,
 ) -> Result<(), Fail> {
-    let Results { sources, programs, losses, runs, changes } = results;
+    let Results { sources, programs, losses: _, runs, changes } = results;
     if let Some(name) = &args.annotate {
         let is = |path: &&String| *path == name || path.ends_with(&format!("/{name}"));
         // The user may name a file by a folder that the debug information does not have.
@@ -154,18 +148,7 @@ fn write(
             output.failed()
         }
         (CoverageFormatArg::Json, None) => {
-            output.json(&json::head("coverage"))?;
-            loaded.map_or(Ok(()), |runs| output.json(&runs_view::json(runs)))?;
-            if args.by == CoverageBy::Object {
-                output.json(&object_coverage::json(object))?;
-            }
-            if let Some(changes) = changes {
-                output.json(&function_changes::json(changes))?;
-            }
-            if let Some(Exemptions { all, uses }) = exemptions {
-                output.json(&exemptions_view::json(all, uses, sources))?;
-            }
-            output.json(&coverage::json(sources, *losses))
+            output.json(&json(args, results, loaded, (exemptions, object)))
         }
         (_, None) => {
             let text = match args.by {
@@ -193,6 +176,28 @@ fn write(
             }
         }
     }
+}
+
+/// The results as lines of JSON, with what each of these runs covers.
+fn json(
+    args: &CoverageArgs,
+    results: &Results<'_>,
+    runs: Option<&CoverageRuns>,
+    (exemptions, object): (Option<&Exemptions>, &[(String, ObjectCoverage)]),
+) -> String {
+    let sources = &results.sources;
+    let mut out = json::head("coverage");
+    out += &runs.map_or(String::new(), runs_view::json);
+    if args.by == CoverageBy::Object {
+        out += &object_coverage::json(object);
+    }
+    if let Some(changes) = &results.changes {
+        out += &function_changes::json(changes);
+    }
+    if let Some(Exemptions { all, uses }) = exemptions {
+        out += &exemptions_view::json(all, uses, sources);
+    }
+    out + &coverage::json(sources, results.losses)
 }
 
 /// The coverage of the object code of each program file in which something was executed: what
