@@ -13,7 +13,7 @@
 //! | `folded.rs` | folded stacks, with functions only |
 //! | `json.rs` | JSON Lines |
 //! | `tables.rs` | tables for people |
-//! | `coverage/` | coverage: lcov, Cobertura, gcov, llvm-cov, drcov |
+//! | `coverage/` | coverage: lcov, Cobertura, gcov, llvm-cov, drcov, GNATcoverage |
 //! | `coverage_html/` | coverage: a folder of HTML pages |
 //! | `coverage_runs/` | coverage of several runs: files that `coverage --load` sums |
 //! | `paths/` | call paths: folded stacks, flame graph, callgrind |

@@ -56,7 +56,7 @@ pub struct CoverageArgs {
     /// Cover the decisions and conditions (MC/DC) of this file, too (repeatable): an object file of
     /// `clang -c -fprofile-instr-generate -fcoverage-mapping -fcoverage-mcdc`, which is not run, or
     /// JSON (docs/coverage.md).
-    #[arg(long = "decisions", value_name = "FILE", conflicts_with = "task")]
+    #[arg(long = "decisions", value_name = "FILE")]
     pub decisions: Vec<PathBuf>,
     /// --decisions: how a condition is shown to decide the outcome.
     #[arg(long, value_enum, default_value_t = CriterionArg::Masking, requires = "described")]
@@ -198,6 +198,8 @@ pub enum CoverageFormatArg {
     LlvmCov,
     /// drcov: executed blocks.
     Drcov,
+    /// Execution trace of GNATcoverage: blocks, and outcomes of branches, of one program.
+    Gnatcov,
     /// SonarQube's generic coverage, XML.
     Sonarqube,
     /// JUnit XML: a test for each --fail-under.
@@ -219,6 +221,7 @@ impl CoverageFormatArg {
             CoverageFormatArg::Gcov => Some(CoverageFormat::Gcov),
             CoverageFormatArg::LlvmCov => Some(CoverageFormat::LlvmCov),
             CoverageFormatArg::Drcov => Some(CoverageFormat::Drcov),
+            CoverageFormatArg::Gnatcov => Some(CoverageFormat::GnatCov),
             CoverageFormatArg::Sonarqube => Some(CoverageFormat::SonarQube),
         }
     }

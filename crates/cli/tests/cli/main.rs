@@ -20,6 +20,7 @@ mod exemptions;
 mod files;
 mod first_paint;
 mod frames;
+mod gnatcov;
 mod heater;
 mod help;
 mod hostile;

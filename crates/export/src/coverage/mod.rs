@@ -7,12 +7,14 @@
 //! | `gcov.rs` | JSON of gcov |
 //! | `llvm_cov.rs` | JSON of llvm-cov export |
 //! | `drcov.rs` | drcov, executed blocks |
+//! | `gnatcov.rs` | execution trace of GNATcoverage |
 //! | `sonarqube.rs` | SonarQube's generic coverage |
 //! | `junit.rs` | [`junit`]: limits as tests |
 
 mod cobertura;
 mod drcov;
 mod gcov;
+mod gnatcov;
 mod junit;
 mod lcov;
 mod llvm_cov;
@@ -40,6 +42,8 @@ pub enum CoverageFormat {
     Drcov,
     /// SonarQube's generic test coverage.
     SonarQube,
+    /// Execution trace of GNATcoverage, of one program.
+    GnatCov,
 }
 
 /// What was executed.
@@ -60,6 +64,7 @@ impl CoverageFormat {
             CoverageFormat::Gcov => gcov::write(view).into_bytes(),
             CoverageFormat::LlvmCov => llvm_cov::write(view).into_bytes(),
             CoverageFormat::Drcov => drcov::write(view),
+            CoverageFormat::GnatCov => gnatcov::write(view),
             CoverageFormat::SonarQube => sonarqube::write(view).into_bytes(),
         }
     }

@@ -13,7 +13,7 @@ use tracewright::analysis::coverage::{
     LinesOfFile, ProgramCoverage, ProgramFile, SourceFile, finish, program_files,
 };
 use tracewright::analysis::decisions::{Criterion, Decision, DecisionCoverage};
-use tracewright::capture::check_empty;
+use tracewright::capture::{check_empty, plain};
 
 use crate::args::{CoverageArgs, CoverageBy, CoverageFormatArg, CoverageKind};
 use crate::coverage_runs;
@@ -94,6 +94,13 @@ fn measured(args: &CoverageArgs) -> Result<bool, Fail> {
         let what = "the trace is that of an ITM, which has no instructions: what was executed is not \
                     known; `tracewright itm --profile --format lines` has the samples of source lines";
         return Err(Fail::input(&args.input.input, what));
+    }
+    if !args.decisions.is_empty()
+        && let Some(task) = args.running.task.first()
+    {
+        let why = "not with --decisions: an evaluation of which another task runs a part would be \
+                   followed in parts; decisions of all tasks are measured by task without it";
+        return Err(Fail::option("--task", &plain::line(task), why));
     }
     let before = coverage_runs::load(&args.runs.loaded)?;
     if args.decisions.is_empty() && before.as_ref().is_none_or(|runs| runs.decisions.is_empty()) {

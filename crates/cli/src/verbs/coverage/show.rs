@@ -105,7 +105,7 @@ fn write(
     (exemptions, object): (Option<&Exemptions>, &[(String, ObjectCoverage)]),
     output: &mut Output,
 ) -> Result<(), Fail> {
-    let Results { sources, programs, losses: _, runs, changes } = results;
+    let Results { sources, programs, losses, runs, changes } = results;
     if let Some(name) = &args.annotate {
         let is = |path: &&String| *path == name || path.ends_with(&format!("/{name}"));
         // The user may name a file by a folder that the debug information does not have.
@@ -138,9 +138,12 @@ fn write(
     }
     let from_files = !args.runs.loaded.is_empty() || !args.runs.older.is_empty();
     let loaded = runs.as_ref().filter(|_| from_files);
-    if let (Some(_), CoverageFormatArg::Drcov) = (loaded, args.format) {
+    if let (Some(_), Some(format)) = (loaded, of_blocks(args.format)) {
         let what = "files of runs have no blocks: name captures with --add";
-        return Err(Fail::option("--format", "drcov", what));
+        return Err(Fail::option("--format", format, what));
+    }
+    if args.format == CoverageFormatArg::Gnatcov {
+        one_program(programs, *losses)?;
     }
     match (args.format, args.format.format()) {
         (_, Some(format)) => {
@@ -176,6 +179,34 @@ fn write(
             }
         }
     }
+}
+
+/// The name of a format that has blocks.
+fn of_blocks(format: CoverageFormatArg) -> Option<&'static str> {
+    match format {
+        CoverageFormatArg::Drcov => Some("drcov"),
+        CoverageFormatArg::Gnatcov => Some("gnatcov"),
+        _ => None,
+    }
+}
+
+/// Fails unless one ELF file was executed, which is what a trace of GNATcoverage has.
+fn one_program(programs: &[(ProgramFile, ProgramCoverage)], losses: u64) -> Result<(), Fail> {
+    let refused = |why: &str| Err(Fail::option("--format", "gnatcov", why));
+    let mut own = programs.iter().filter(|(_, covered)| !covered.executions.is_empty());
+    let Some((first, _)) = own.next() else {
+        return refused("no program was executed");
+    };
+    if own.any(|(file, _)| *file.bytes != *first.bytes) {
+        return refused("the format has one program, and several were executed");
+    }
+    if losses > 0 {
+        message::line(
+            "note: the format has no value for what is unknown: GNATcoverage will report it as not \
+             covered",
+        );
+    }
+    Ok(())
 }
 
 /// The results as lines of JSON, with what each of these runs covers.
