@@ -126,7 +126,7 @@ fn tree(value: &Value, next: &mut usize, depth: usize) -> Result<Tree, String> {
 }
 
 /// The decisions of a description in JSON.
-fn of_description(text: &str) -> Result<Vec<Decision>, String> {
+pub fn of_description(text: &str) -> Result<Vec<Decision>, String> {
     let whole: Value = serde_json::from_str(text)
         .map_err(|error| format!("neither an ELF file nor JSON with decisions: {error}"))?;
     let list = whole.get("decisions").and_then(Value::as_array);

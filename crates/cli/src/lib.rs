@@ -103,6 +103,7 @@ pub fn run(all: Vec<OsString>) -> u8 {
         Verb::Demo(args) => verbs::demo::run(&args),
         Verb::Itm(args) => verbs::itm::run(&args),
         Verb::Bench(args) => verbs::bench::run(&args),
+        Verb::Selftest(args) => verbs::selftest::run(&args),
         Verb::Completions { shell } => verbs::completions::run(shell),
         Verb::Man { folder } => verbs::man::run(&folder),
     };

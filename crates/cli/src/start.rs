@@ -28,10 +28,10 @@ const ASK: [(&str, &str); 15] = [
     ("a picture", "view, report, timeline"),
     ("a debugger that goes backwards", "gdb, gdbserver, dap"),
     ("each instruction, each packet", "instructions, decode, packets, frames"),
-    ("tables and files for other programs", "table, log, merge, perf-script"),
+    ("tables and files for other programs", "table, log, merge, units, perf-script"),
     ("registers and filters of a trace unit", "unit"),
     ("trace of an execution", "encode"),
-    ("how fast is it; shells; manual pages", "bench, completions, man"),
+    ("its speed, its tests; shells, manuals", "bench, selftest, completions, man"),
 ];
 
 /// Words for what verbs do, which are not the names of verbs.

@@ -11,6 +11,7 @@ mod logs;
 mod own;
 mod profile;
 mod random;
+mod selftest;
 mod signals;
 mod table;
 mod tasks;
@@ -39,6 +40,7 @@ pub use logs::{
 };
 pub use profile::{DialectArg, FieldsArg, MergeArgs, PerfScriptArgs, ProfileArgs, ProfileFormat};
 pub use random::{FindArgs, FindFormat, IndexArgs, SelectArgs, UseIndexArgs, WindowArgs};
+pub use selftest::SelftestArgs;
 pub use table::TableArgs;
 #[cfg(feature = "columns")]
 pub use table::TableOptions;
@@ -64,7 +66,8 @@ use self::own::{LAST, Own};
     max_term_width = 110,
     after_help = "Exit codes: 0 success; 1 success with a negative answer: compare, diff or unit filter found a \
                   difference, find nothing, coverage less than --fail-under, a capture without trace or an \
-                  empty result, captures that cannot be read (--keep-going), unit lint or sequence an error, unit \
+                  empty result, captures that cannot be read (--keep-going), unit lint or sequence an error, selftest a requirement \
+                  that is not met, unit \
                   program an impossible request, --strict a problem; the trace contradicts its \
                   description; a file changed while it was read; or the other side closed the connection \
                   of itm. 2 wrong usage or a fatal error.",
@@ -195,6 +198,8 @@ pub enum Verb {
     Compare(Own<CompareArgs>),
     /// Explain, check and make the register values of a trace unit, and predict what they trace.
     Unit(Own<UnitVerbs>),
+    /// Check this program: run a built-in suite, and compare with stored results.
+    Selftest(Own<SelftestArgs>),
     /// Print shell completions.
     #[command(after_long_help = "\
 Examples:

@@ -27,6 +27,7 @@ pub mod packets;
 pub mod perf_script;
 pub mod profile;
 pub mod report;
+pub mod selftest;
 pub mod table;
 pub mod timeline;
 pub mod timing;

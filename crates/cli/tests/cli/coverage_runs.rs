@@ -195,19 +195,7 @@ fn selections() {
 
 /// Decisions of the example: one that its code has, one whose evaluations are not measurable, and
 /// one of two conditions that a line without a branch would have.
-pub const DECISIONS: &str = r#"{"file": "program.c", "decisions": [
-    {"start": [30, 7], "end": [30, 18],
-     "conditions": [{"start": [30, 7], "end": [30, 18], "text": "value >= 10"}]},
-    {"start": [47, 7], "end": [47, 18],
-     "conditions": [{"start": [47, 7], "end": [47, 18], "text": "row == size"}]},
-    {"start": [39, 9], "end": [39, 58], "conditions": [
-       {"start": [39, 9], "end": [39, 20], "text": "other == at"},
-       {"start": [39, 24], "end": [39, 39], "text": "other == at - n"},
-       {"start": [39, 43], "end": [39, 58], "text": "other == at + n"}],
-     "tree": ["||", 0, 1, 2]},
-    {"start": [54, 5], "end": [54, 9], "conditions": [
-       {"start": [54, 5], "end": [54, 6]}, {"start": [54, 8], "end": [54, 9]}],
-     "tree": ["&&", 0, 1]}]}"#;
+pub const DECISIONS: &str = include_str!("../../src/verbs/selftest/decisions.json");
 
 /// What a file has of decisions is what its capture has; those of two parts of a run are those of
 /// the whole, and what a run without them may have covered is unknown.

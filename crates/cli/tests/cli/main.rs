@@ -56,6 +56,7 @@ mod riscv;
 mod running_tasks;
 mod samples;
 mod select;
+mod selftest;
 mod shared;
 mod sinks;
 mod stop_after;

@@ -14,7 +14,7 @@ use tracewright::image::CacheOptions;
 
 use crate::args::{JobsArgs, RunningArgs, WindowArgs};
 use crate::contradictions::Contradictions;
-use crate::decisions::Measure;
+use crate::decisions::{self, Measure};
 use crate::fail::Fail;
 use crate::index::Selected;
 use crate::input::{Input, Job};
@@ -59,6 +59,24 @@ pub fn sources(
         covered.lines(file, &mut sources);
     }
     finish(&mut sources, losses);
+    Ok(sources)
+}
+
+/// The source files of a capture, with the decisions that are wanted.
+pub fn decided(
+    input: &Input,
+    how: &CoverageOptions<'_>,
+    output: &mut Output,
+) -> Result<BTreeMap<String, SourceFile>, Fail> {
+    let (Found { programs, losses, decisions: covered, .. }, _) = one(how, input, output)?;
+    let mut sources = BTreeMap::new();
+    for (file, covered) in &programs {
+        covered.lines(file, &mut sources);
+    }
+    finish(&mut sources, losses);
+    let [masking, unique] = covered;
+    let own = if how.criterion == Criterion::UniqueCause { unique } else { masking };
+    decisions::add(&mut sources, how.decisions, own, (how.criterion, losses > 0));
     Ok(sources)
 }
 

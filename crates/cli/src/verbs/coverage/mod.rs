@@ -32,7 +32,7 @@ use capture::{Found, one};
 use results::Results;
 use show::show;
 
-pub use capture::{CoverageOptions, sources};
+pub use capture::{CoverageOptions, decided, sources};
 
 /// Runs the verb.
 pub fn run(args: &CoverageArgs) -> Result<bool, Fail> {
