@@ -78,31 +78,33 @@ where
             if queue.lock().closed {
                 return Ok(());
             }
-            let mut order = heads.iter().enumerate().filter_map(|(n, head)| {
-                let (time, ..) = head.parts.front()?;
-                Some((*time, n))
-            });
-            let Some(mut first) = order.next() else { return Ok(()) };
-            let mut second = (u64::MAX, usize::MAX);
-            for other in order {
-                match other < first {
-                    true => (first, second) = (other, first),
-                    false => second = second.min(other),
-                }
-            }
-            let Some((head, tasks)) = heads.get_mut(first.1).zip(series.get(first.1)) else {
+            let Some((first, second)) = next_of(&heads) else { return Ok(()) };
+            let Some((head, tasks)) = heads.get_mut(first).zip(series.get(first)) else {
                 return Ok(());
             };
-            while head.parts.front().is_some_and(|(time, ..)| (*time, first.1) < second) {
-                if let Some((_, task, part)) = head.parts.pop_front()
-                    && let Some(task) = tasks.get(task)
-                    && !receive(task, part)
-                {
-                    return Ok(());
-                }
+            if !head.pass(first, second, tasks, &mut receive) {
+                return Ok(());
             }
         }
     })
+}
+
+/// The series whose part is next, and the time and the number of the series after whose next part
+/// it is not. `None` where no parts wait.
+pub(crate) fn next_of<R>(heads: &[Head<R>]) -> Option<(usize, (u64, usize))> {
+    let mut order = heads.iter().enumerate().filter_map(|(n, head)| {
+        let (time, ..) = head.parts.front()?;
+        Some((*time, n))
+    });
+    let mut first = order.next()?;
+    let mut second = (u64::MAX, usize::MAX);
+    for other in order {
+        match other < first {
+            true => (first, second) = (other, first),
+            false => second = second.min(other),
+        }
+    }
+    Some((first.1, second))
 }
 
 /// Does the tasks of series `n`.
@@ -130,7 +132,7 @@ fn run_tasks<T, R>(
 
 /// `text` with the text of the task before it, which is in `head` up to the first timestamp. `None`
 /// while there is none.
-fn with_head(head: &mut Option<Vec<u8>>, text: TimedText) -> Option<TimedText> {
+pub(crate) fn with_head(head: &mut Option<Vec<u8>>, text: TimedText) -> Option<TimedText> {
     let Some(mut before) = head.take() else { return Some(text) };
     let offset = before.len();
     before.extend_from_slice(&text.text);
@@ -149,18 +151,38 @@ fn with_head(head: &mut Option<Vec<u8>>, text: TimedText) -> Option<TimedText> {
 }
 
 /// The next parts of a series, each with its time and the number of its task.
-struct Head<R> {
-    parts: VecDeque<(u64, usize, Part<R>)>,
+pub(crate) struct Head<R> {
+    pub(crate) parts: VecDeque<(u64, usize, Part<R>)>,
     time: u64,
-    ended: bool,
+    pub(crate) ended: bool,
 }
 
 impl<R> Head<R> {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Head { parts: VecDeque::new(), time: 0, ended: false }
     }
 
-    fn add(&mut self, sent: Option<(usize, Sent<R>)>) {
+    /// Passes on the parts before the time and the series `until` of series `n`, which has `tasks`.
+    /// Returns whether more is wanted.
+    pub(crate) fn pass<T>(
+        &mut self,
+        n: usize,
+        until: (u64, usize),
+        tasks: &[T],
+        receive: &mut impl FnMut(&T, Part<R>) -> bool,
+    ) -> bool {
+        while self.parts.front().is_some_and(|(time, ..)| (*time, n) < until) {
+            if let Some((_, task, part)) = self.parts.pop_front()
+                && let Some(task) = tasks.get(task)
+                && !receive(task, part)
+            {
+                return false;
+            }
+        }
+        true
+    }
+
+    pub(crate) fn add(&mut self, sent: Option<(usize, Sent<R>)>) {
         let (task, sent) = match sent {
             Some(sent) => sent,
             None => return self.ended = true,
@@ -182,8 +204,8 @@ impl<R> Head<R> {
     }
 }
 
-/// What a thread sends.
-enum Sent<R> {
+/// What a task sends.
+pub(crate) enum Sent<R> {
     Text(TimedText),
     Done(R),
 }

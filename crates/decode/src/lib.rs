@@ -19,6 +19,7 @@
 //! | `parallel/` | [`parallel::run`]: one buffer on several threads, with the output of one |
 //! | `ordered.rs` | [`ordered::each`]: several tasks at once, with their output in order |
 //! | `interleaved.rs`, `timed.rs` | [`interleaved::each`]: the same in the order of timestamps |
+//! | `pulled.rs` | [`pulled::each`]: the same on one thread |
 //! | `input.rs` | [`Input`]: bytes from memory, a file or a pipe |
 //! | `step_counts.rs` | [`StepCounts`]: counts of executed cached blocks, for listeners |
 //! | `fork.rs` | [`Fork`]: listeners that can be forked for each worker |
@@ -88,6 +89,7 @@ pub mod parallel;
 pub mod parameters;
 pub mod plan;
 mod program_width;
+pub mod pulled;
 pub mod push;
 pub mod queue;
 pub mod raw;
