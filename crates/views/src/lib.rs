@@ -20,6 +20,7 @@
 //! | [`frames`], [`link`] | formatter frames, and the data of each trace ID |
 //! | [`sinks`] | checksums, counts, edges, coverage |
 //! | [`stats`], [`explain`] | counts by kind, and remarks on what is missing or wrong |
+//! | [`contradictions`] | the share of a trace that contradicts the program |
 //! | [`compare`] | the first difference of two traces, or of a trace and an execution log |
 //!
 //! ```
@@ -39,6 +40,7 @@
 pub mod branches;
 pub mod calls;
 pub mod compare;
+pub mod contradictions;
 pub mod coverage;
 pub mod coverage_runs;
 pub mod decisions;

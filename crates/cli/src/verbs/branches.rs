@@ -5,7 +5,7 @@ use tracewright::views::branches::Branches;
 use tracewright::views::json;
 
 use crate::args::{BranchesArgs, InfoFormat};
-use crate::contradictions::Contradictions;
+use crate::contradictions;
 use crate::fail::Fail;
 use crate::index::{self, Selected};
 use crate::input::{Input, Job};
@@ -36,7 +36,7 @@ pub fn run(args: &BranchesArgs) -> Result<bool, Fail> {
         report::no_branches();
     } else if !json {
         let jobs = args.threads.jobs();
-        let known = Contradictions::before(&input, args.how.committed, selected.as_ref(), &jobs)?;
+        let known = contradictions::before(&input, args.how.committed, selected.as_ref(), &jobs)?;
         output.print(&known.text())?;
     }
     let runs = Runs::new(input.buffers.len(), args.how.committed, selected.as_ref())

@@ -11,7 +11,7 @@ use tracewright::views::calls::{Calls, Shown};
 use tracewright::views::json;
 
 use crate::args::{CallsArgs, InfoFormat};
-use crate::contradictions::Contradictions;
+use crate::contradictions;
 use crate::fail::Fail;
 use crate::index::{self, Selected};
 use crate::input::{Input, Job};
@@ -42,7 +42,7 @@ pub fn run(args: &CallsArgs) -> Result<bool, Fail> {
         report::no_branches();
     } else if !json {
         let jobs = args.threads.jobs();
-        let known = Contradictions::before(&input, args.how.committed, selected.as_ref(), &jobs)?;
+        let known = contradictions::before(&input, args.how.committed, selected.as_ref(), &jobs)?;
         output.print(&known.text())?;
     }
     let nothing = AtomicBool::new(true);
