@@ -88,7 +88,7 @@ impl Files {
     }
 
     /// The path without symbolic links and relative components, if there is anything at it.
-    pub(crate) fn canonical(&self, path: &Path) -> Option<PathBuf> {
+    pub fn canonical(&self, path: &Path) -> Option<PathBuf> {
         match self.is_disk() {
             true => fs::canonicalize(path).ok(),
             false => self.exists(path).then(|| plain(path)),

@@ -63,6 +63,7 @@ pub fn page(input: &Input, how: Exported<'_>) -> Result<(String, Vec<String>), F
         }
     };
     let files = Files {
+        disk: tracewright::Files::default(),
         read: how.read,
         notes: how.notes,
         save: None,

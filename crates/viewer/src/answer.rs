@@ -33,7 +33,6 @@ impl Problem {
         Problem::new(413, "too-large", format!("at most {most} bytes are decoded at once"))
     }
 
-    #[cfg(feature = "server")]
     /// The JSON of the answer.
     pub(crate) fn json(&self) -> String {
         let mut out = String::new();

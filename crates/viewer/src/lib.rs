@@ -7,6 +7,7 @@
 //! | `access.rs` | who may ask: host, token, origin; the headers of each answer |
 //! | `request.rs`, `answer.rs`, `arrays.rs`, `shown.rs` | parameters; answers as JSON and as arrays; text |
 //! | `work.rs` | what a thread has to answer with |
+//! | `answers.rs` | [`Answers`]: the answers of the server, without it |
 //! | `routes/` | one file for each route |
 //! | `export/` | [`export()`]: a trace as one file, without a server |
 //! | `page.rs` | the files of the page, which are embedded |
@@ -25,6 +26,7 @@ mod access;
 mod answer;
 #[cfg(feature = "server")]
 mod answering;
+mod answers;
 mod arrays;
 mod export;
 pub mod page;
@@ -40,6 +42,7 @@ mod work;
 pub use access::Token;
 #[cfg(feature = "server")]
 pub use answering::Answering;
+pub use answers::{Answers, Reply};
 pub use export::{ExportError, Exporting, MOST as MOST_EXPORTED, export, part_of};
 pub use served::{Files, Save, Served};
 #[cfg(feature = "server")]

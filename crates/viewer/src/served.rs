@@ -21,6 +21,8 @@ pub type Save<'a> = dyn Fn(&[u8]) -> io::Result<()> + Sync + 'a;
 
 /// What the server reads and writes beside the trace. The server itself opens no file.
 pub struct Files<'a> {
+    /// Where source files are: on the disk, or in memory.
+    pub disk: tracewright::Files,
     /// The contents of a source file, of at most a number of bytes.
     pub read: &'a (dyn Fn(&Path, u64) -> io::Result<Vec<u8>> + Sync),
     /// The bookmarks that were saved. `None` where there are none.
@@ -199,10 +201,11 @@ impl<'a> Served<'a> {
         }
         named.into_iter().find_map(|path| {
             // Links and `..` lead elsewhere: what counts is where the file is.
-            let real = path.canonicalize().ok().filter(|real| real.is_file())?;
+            let disk = &self.files.disk;
+            let real = disk.canonical(&path).filter(|real| disk.is_file(real))?;
             let roots = self.files.source_roots.iter().chain(&file.folder);
             let inside =
-                |root: &PathBuf| root.canonicalize().is_ok_and(|root| real.starts_with(root));
+                |root: &PathBuf| disk.canonical(root).is_some_and(|root| real.starts_with(root));
             (self.files.any_source || roots.into_iter().any(inside)).then_some(real)
         })
     }

@@ -24,6 +24,7 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 use crate::access::{Access, Token, add_headers};
 use crate::answer::{Answer, Problem};
 use crate::answering::{Answering, Job, Reply};
+use crate::answers::{JSON, content};
 use crate::page;
 use crate::request::Request;
 use crate::served::Served;
@@ -279,8 +280,6 @@ async fn answer(shared: &Shared, request: hyper::Request<Incoming>) -> Response<
     response
 }
 
-const JSON: &str = "application/json";
-
 fn whole(content_type: &'static str, bytes: Vec<u8>) -> Response<Content> {
     let content = if bytes.is_empty() { None } else { Some(Bytes::from(bytes)) };
     let mut response = Response::new(Content::Whole(content));
@@ -328,24 +327,20 @@ async fn answered(
     let answer = tokio::time::timeout(time, receiver).await.map_err(|_| late())?;
     drop(wanted);
     let answer = answer.map_err(|_| Problem::new(500, "damaged", "the answer failed"))??;
-    Ok(match answer {
-        Answer::Json(text) => whole(JSON, text.into_bytes()),
-        Answer::Arrays(bytes) => whole(ARRAYS, bytes),
-        Answer::Fixed(bytes) => {
-            let mut response = whole(ARRAYS, bytes);
-            let long = HeaderValue::from_static("private, max-age=31536000, immutable");
-            response.headers_mut().insert(header::CACHE_CONTROL, long);
-            response
-        }
-        Answer::Done => {
-            let mut response = Response::new(Content::Whole(None));
-            *response.status_mut() = StatusCode::NO_CONTENT;
-            response
-        }
-    })
+    if answer == Answer::Done {
+        let mut response = Response::new(Content::Whole(None));
+        *response.status_mut() = StatusCode::NO_CONTENT;
+        return Ok(response);
+    }
+    let is_fixed = matches!(answer, Answer::Fixed(_));
+    let (content_type, bytes) = content(answer);
+    let mut response = whole(content_type, bytes);
+    if is_fixed {
+        let long = HeaderValue::from_static("private, max-age=31536000, immutable");
+        response.headers_mut().insert(header::CACHE_CONTROL, long);
+    }
+    Ok(response)
 }
-
-const ARRAYS: &str = "application/octet-stream";
 
 fn busy() -> Problem {
     Problem::new(503, "busy", "too many requests wait; ask again")

@@ -3,7 +3,6 @@
 mod calls;
 mod capture;
 mod exceptions;
-#[cfg(feature = "server")]
 pub(crate) mod find;
 mod frames;
 mod functions;

@@ -51,6 +51,7 @@ fn a_port_that_is_taken_is_an_error() {
     let trace = demo();
     let index = index(&trace);
     let files = Files {
+        disk: tracewright::Files::default(),
         read: &|_, _| Err(io::ErrorKind::NotFound.into()),
         notes: &|| Ok(None),
         save: None,

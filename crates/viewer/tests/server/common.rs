@@ -80,6 +80,7 @@ pub fn with_server(
         Ok(())
     };
     let files = Files {
+        disk: tracewright::Files::default(),
         read: &|path, _| std::fs::read(path),
         notes: &|| Ok(saved.lock().unwrap().clone()),
         save: save.then_some(&store),

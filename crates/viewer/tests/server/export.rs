@@ -13,6 +13,7 @@ use crate::common::{capture, demo, index, with_server};
 
 fn served<'a>(trace: &'a Trace, index: &'a Index, roots: Vec<PathBuf>) -> Served<'a> {
     let files = Files {
+        disk: tracewright::Files::default(),
         read: &|path, _| std::fs::read(path),
         notes: &|| Ok(None),
         save: None,

@@ -2,6 +2,7 @@
 //! without a server.
 
 mod access;
+mod answers;
 mod captures;
 mod common;
 mod export;

@@ -71,6 +71,7 @@ pub(super) fn serve(input: Input, args: &ViewArgs) -> Result<bool, Fail> {
     };
     let read_notes = || read_notes(&notes);
     let files = || Files {
+        disk: tracewright::Files::default(),
         read: &|path: &Path, most| read_regular(path, most).map_err(io::Error::other),
         notes: &read_notes,
         save: if args.save_notes { Some(&save) } else { None },
