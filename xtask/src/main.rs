@@ -1,6 +1,7 @@
 //! Chores of this repository: `cargo xtask tidy`, `cargo xtask dist`,
 //! `cargo xtask bench-reference`, `cargo xtask nightly`,
-//! `cargo xtask vsix`, `cargo xtask real-programs`, `cargo xtask report-picture`,
+//! `cargo xtask vsix`, `cargo xtask wasm`,
+//! `cargo xtask real-programs`, `cargo xtask report-picture`,
 //! `cargo xtask view-picture`.
 #![forbid(unsafe_code)]
 
@@ -16,6 +17,7 @@ mod programs;
 mod reference;
 mod tidy;
 mod vsix;
+mod wasm;
 
 const USAGE: &str = "\
 usage: cargo xtask tidy           check the invariants of ARCHITECTURE.md
@@ -31,6 +33,12 @@ usage: cargo xtask tidy           check the invariants of ARCHITECTURE.md
          --destdir FOLDER         a folder that stands for the root of the system
        cargo xtask vsix [--out FOLDER]
                                   the extension for Visual Studio Code that starts `tracewright dap`
+       cargo xtask wasm [OPTION...]
+                                  the module for WebAssembly, its npm package, and the viewer as a
+                                  static page; exit code 3 where no compiler has the target
+         --dev                    without optimisation across crates, which is built sooner
+         --test                   compare its answers with those of the command
+         --out FOLDER             where; default `wasm` in the target folder
        cargo xtask nightly [OPTION...]
                                   long forms of all tests, and a dated record
          --times N                try each property at least N times; default 30
@@ -72,6 +80,7 @@ fn main() -> ExitCode {
         ["dist", ref options @ ..] => dist::run(root(), options),
         ["install", ref options @ ..] => dist::install(root(), options),
         ["vsix", ref options @ ..] => vsix::run(root(), options),
+        ["wasm", ref options @ ..] => wasm::run(root(), options),
         ["nightly", ref options @ ..] => nightly::run(root(), options),
         ["report-picture"] => picture::report(root()),
         ["view-picture"] => picture::view(root()),

@@ -26,7 +26,7 @@ const LAYERS: [&[&str]; 17] = [
 
 /// Crates whose interface other languages call: they have unsafe code, and the state that such an
 /// interface has without a handle.
-const FOREIGN: [&str; 2] = ["capi", "opencsd-abi"];
+const FOREIGN: [&str; 3] = ["capi", "opencsd-abi", "wasm"];
 
 /// Crates that may have unsafe code.
 fn may_be_unsafe(file: &File) -> bool {
