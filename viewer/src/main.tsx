@@ -1,21 +1,8 @@
-// Starts the page.
+// Starts the page over its server, or over the answers in it.
 
-import { effect } from "@preact/signals";
-import { render } from "preact";
-import { App } from "./app";
-import { observeKeys } from "./keys";
-import { forget, loaded, waiting } from "./data/store";
-import { follow, fragment, remember } from "./model/link";
-import { followFocus } from "./model/listing";
-import { readNotes } from "./model/notes";
 import * as state from "./model/state";
-import { followOutput } from "./timeline/output";
-import { followValues, valuesInView } from "./timeline/values";
-import { frameTimes } from "./timeline/view";
-import { scene } from "./timeline/navigate";
+import { start } from "./start";
 import { visible } from "./text";
-
-const POLL_MS = 1000;
 
 /** Where the server accepts the cookie, the address has no token. */
 async function hideToken(): Promise<void> {
@@ -24,65 +11,9 @@ async function hideToken(): Promise<void> {
   if (response.ok) history.replaceState(null, "", `/${location.hash}`);
 }
 
-/** A trace that is being recorded grows in the page. */
-function followGrowth(): void {
-  if (state.capture.peek()?.growing !== true) return;
-  setTimeout(() => {
-    state.backend
-      .capture()
-      .then(async (next) => {
-        const known = state.capture.peek();
-        if (next.checksum === known?.checksum) {
-          if (next.growing !== known.growing) state.capture.value = next;
-          return;
-        }
-        await state.grow(next);
-        forget();
-      })
-      .catch((error: unknown) => {
-        state.problem.value = error instanceof Error ? error.message : String(error);
-      })
-      .finally(followGrowth);
-  }, POLL_MS);
-}
-
-/** Waits until the timeline has something to draw, or asks for nothing: panels ask after it. */
-function firstPicture(): Promise<void> {
-  return new Promise((resolve) => {
-    const look = () => {
-      const stop = effect(() => {
-        if (loaded.value === 0 && waiting.value > 0) return;
-        resolve();
-        queueMicrotask(() => stop());
-      });
-    };
-    // The timeline asks when it has been laid out.
-    requestAnimationFrame(() => requestAnimationFrame(look));
-  });
-}
-
-async function start(root: HTMLElement): Promise<void> {
-  await state.open();
-  void hideToken().catch(() => {});
-  await follow(location.hash);
-  root.replaceChildren();
-  render(<App />, root);
-  remember();
-  if (state.buffer.peek() !== null) await firstPicture();
-  state.pictured.value = true;
-  followFocus();
-  followOutput();
-  followValues();
-  followGrowth();
-  observeKeys();
-  readNotes().catch((error: unknown) => {
-    state.problem.value = error instanceof Error ? error.message : String(error);
-  });
-}
-
 const root = document.getElementById("app");
 if (root !== null) {
-  start(root).catch((error: unknown) => {
+  start(root, () => void hideToken().catch(() => {})).catch((error: unknown) => {
     const text = document.createElement("p");
     text.className = "starting";
     const why = error instanceof Error ? error.message : String(error);
@@ -90,6 +21,3 @@ if (root !== null) {
     root.replaceChildren(text);
   });
 }
-
-// What tests read: the model, not pixels.
-Object.assign(window, { tracewright: { state, scene, frameTimes, fragment, values: valuesInView } });

@@ -5,6 +5,7 @@ import { launch } from "./browser.mjs";
 import { tests as accessibility } from "./accessibility.mjs";
 import { tests as coverage } from "./coverage.mjs";
 import { tests as damage } from "./damage.mjs";
+import { tests as dropped } from "./dropped.mjs";
 import { tests as exported } from "./exported.mjs";
 import { tests as hostile } from "./hostile.mjs";
 import { tests as journeys } from "./journeys.mjs";
@@ -14,7 +15,10 @@ import { tests as perfetto } from "./perfetto.mjs";
 import { tests as server } from "./server.mjs";
 import { tests as speed } from "./speed.mjs";
 
-const all = { ...model, ...journeys, ...hostile, ...damage, ...accessibility, ...speed, ...perfetto, ...server, ...exported, ...coverage, ...live };
+const all = {
+  ...model, ...journeys, ...hostile, ...damage, ...accessibility, ...speed, ...perfetto, ...server,
+  ...exported, ...coverage, ...dropped, ...live,
+};
 const wanted = process.argv.slice(2);
 const browser = await launch();
 let failed = 0;

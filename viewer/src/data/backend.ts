@@ -66,12 +66,17 @@ export interface Backend {
 const RETRIES = 5;
 const RETRY_AFTER_MS = 120;
 
-function address(route: string, parameters: Parameters): string {
+/** The parameters as the text after `?`. */
+export function queryOf(parameters: Parameters): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters)) {
     if (value !== undefined) query.set(name, String(value));
   }
-  const text = query.toString();
+  return query.toString();
+}
+
+function address(route: string, parameters: Parameters): string {
+  const text = queryOf(parameters);
   return text === "" ? `api/${route}` : `api/${route}?${text}`;
 }
 
@@ -101,15 +106,30 @@ async function get(route: string, parameters: Parameters, signal?: AbortSignal):
   }
 }
 
-/** The server that this page was loaded from. */
-export class Http implements Backend {
-  private async json<T>(route: string, p: Parameters, signal?: AbortSignal): Promise<T> {
-    return (await get(route, p, signal)).json() as Promise<T>;
-  }
+/** What the events of a search are passed to. */
+export function searchEvents(search: Search, stop: () => void): Record<string, (data: string) => void> {
+  const on = <T>(receive: (data: T) => void) => (data: string) => receive(JSON.parse(data) as T);
+  return {
+    progress: on<{ offset: number; of: number }>(({ offset, of }) => search.progress(offset, of)),
+    found: on<Found>(search.found),
+    count: on<{ count: number }>(({ count }) => search.count(count)),
+    end: on<{ found: number; truncated?: boolean }>(({ truncated }) => {
+      stop();
+      search.end(truncated === true);
+    }),
+    error: on<{ message: string }>(({ message }) => {
+      stop();
+      search.error(message);
+    }),
+  };
+}
 
-  private async bytes(route: string, p: Parameters, signal: AbortSignal): Promise<ArrayBuffer> {
-    return (await get(route, p, signal)).arrayBuffer();
-  }
+/** The routes, wherever they are answered. */
+export abstract class Routes implements Backend {
+  protected abstract json<T>(route: string, p: Parameters, signal?: AbortSignal): Promise<T>;
+  protected abstract bytes(route: string, p: Parameters, signal: AbortSignal): Promise<ArrayBuffer>;
+  abstract find(p: Parameters, search: Search): () => void;
+  abstract saveNotes(notes: Note[]): Promise<void>;
 
   capture(signal?: AbortSignal) {
     return this.json<Capture>("capture", {}, signal);
@@ -163,26 +183,31 @@ export class Http implements Backend {
     return this.json<Exceptions>("exceptions", p, signal);
   }
 
+  async notes() {
+    return (await this.json<{ notes: Note[] }>("notes", {})).notes;
+  }
+}
+
+/** The server that this page was loaded from. */
+export class Http extends Routes {
+  protected async json<T>(route: string, p: Parameters, signal?: AbortSignal): Promise<T> {
+    return (await get(route, p, signal)).json() as Promise<T>;
+  }
+
+  protected async bytes(route: string, p: Parameters, signal: AbortSignal): Promise<ArrayBuffer> {
+    return (await get(route, p, signal)).arrayBuffer();
+  }
+
   find(p: Parameters, search: Search): () => void {
     const stream = new EventSource(address("find", p));
     const stop = () => stream.close();
-    const on = <T>(event: string, receive: (data: T) => void) =>
+    for (const [event, receive] of Object.entries(searchEvents(search, stop))) {
       stream.addEventListener(event, (message) => {
         // A connection that fails has an event `error` without data.
         const text = (message as MessageEvent<string | undefined>).data;
-        if (text !== undefined) receive(JSON.parse(text) as T);
+        if (text !== undefined) receive(text);
       });
-    on<{ offset: number; of: number }>("progress", ({ offset, of }) => search.progress(offset, of));
-    on<Found>("found", search.found);
-    on<{ count: number }>("count", ({ count }) => search.count(count));
-    on<{ found: number; truncated?: boolean }>("end", ({ truncated }) => {
-      stop();
-      search.end(truncated === true);
-    });
-    on<{ message: string }>("error", ({ message }) => {
-      stop();
-      search.error(message);
-    });
+    }
     stream.onerror = (event) => {
       // An event of the server with this name has data; that of a connection has none.
       if ((event as MessageEvent<string | undefined>).data !== undefined) return;
@@ -197,10 +222,6 @@ export class Http implements Backend {
       );
     };
     return stop;
-  }
-
-  async notes() {
-    return (await this.json<{ notes: Note[] }>("notes", {})).notes;
   }
 
   async saveNotes(notes: Note[]) {

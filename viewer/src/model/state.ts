@@ -44,7 +44,13 @@ export type LeftPanel =
 export type RightPanel = "instructions" | "source";
 
 /** The answers in this page, or else the server that it is from. */
-export const backend: Backend = embedded() ?? new Http();
+export let backend: Backend = embedded() ?? new Http();
+
+/** Asks `own` instead: before the page is started. */
+export function ask(own: Backend): void {
+  backend = own;
+}
+
 /** Requests of the timeline and of the panels. */
 export const queue = new Queue(6);
 
