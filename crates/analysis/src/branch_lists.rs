@@ -82,6 +82,15 @@ impl BranchLister {
         BranchLister { programs, states, counts: BranchLists::default() }
     }
 
+    /// A text of the state of each source, which is the same where later counts are.
+    pub fn describe(&self, states: &[State]) -> Vec<String> {
+        let describe = |(source, state): (usize, &State)| {
+            let first = || self.programs.get(source).map(Program::begin).unwrap_or_default();
+            format!("{:?} {:?}", state.memory.unwrap_or_else(first), state.current)
+        };
+        states.iter().enumerate().map(describe).collect()
+    }
+
     fn memory(&self, source: usize) -> Selection {
         let known = self.states.get(source).and_then(|state| state.memory);
         known.unwrap_or_else(|| self.programs.get(source).map(Program::begin).unwrap_or_default())

@@ -11,6 +11,7 @@
 //! | `samples.rs`, `listed_samples.rs` | the executions that samples with branches describe: of `perf.data`, and of a branch list |
 //! | `executed.rs` | [`Executed`]: a range and what follows it |
 //! | `raw_profile.rs` | [`RawProfile`]: the counts of a profiler, at addresses in memory |
+//! | `count_lines.rs` | the same as lines of text, which can be written, read and summed |
 //! | `profile.rs` | [`Profile`]: the counts by program file, at addresses in the file |
 //! | `code.rs` | [`Code`]: the functions that the sources execute |
 //! | `transfer.rs` | [`Transfer`]: a call, a return, another transfer of control |
@@ -62,6 +63,7 @@
 
 mod branch_lists;
 mod code;
+mod count_lines;
 mod counts;
 pub mod coverage;
 pub mod coverage_runs;

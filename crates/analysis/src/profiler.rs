@@ -76,6 +76,16 @@ impl Profiler {
         Profiler { paths: self.paths, runs: self.runs, ..next }
     }
 
+    /// A text of the state of each source, which is the same where later counts are.
+    pub fn describe(&self, states: &[State]) -> Vec<String> {
+        let describe = |(source, state): (usize, &State)| {
+            let State { memory, last, sequence } = state;
+            let memory = memory.unwrap_or_else(|| self.first(source));
+            format!("{memory:?} {last:?} {sequence:?}")
+        };
+        states.iter().enumerate().map(describe).collect()
+    }
+
     /// Drops all counts.
     fn drop_counts(&mut self) {
         self.paths.reset();

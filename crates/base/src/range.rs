@@ -132,6 +132,49 @@ impl Last {
         u32::from_le_bytes([self.kind as u8, self.role as u8, self.isa as u8, self.bits])
     }
 
+    /// The fields of a [`word`](Last::word). `None` where the number is not one.
+    pub const fn of_word(word: u32) -> Option<Last> {
+        let [kind, role, isa, bits] = word.to_le_bytes();
+        let kind = match kind {
+            0 => Kind::Plain,
+            1 => Kind::Branch,
+            2 => Kind::Indirect,
+            3 => Kind::Isb,
+            4 => Kind::Barrier,
+            5 => Kind::Wait,
+            6 => Kind::TimedWait,
+            7 => Kind::TransactionStart,
+            8 => Kind::Undefined,
+            _ => return None,
+        };
+        let role = match role {
+            0 => Role::Jump,
+            1 => Role::Call,
+            2 => Role::Return,
+            3 => Role::ExceptionReturn,
+            4 => Role::Loop,
+            5 => Role::Compare,
+            6 => Role::ImpliedReturn,
+            7 => Role::Swap,
+            8 => Role::Link,
+            _ => return None,
+        };
+        let isa = match isa {
+            0 => Isa::A64,
+            1 => Isa::A32,
+            2 => Isa::T32,
+            3 => Isa::ThumbEe,
+            4 => Isa::Jazelle,
+            5 => Isa::Rv32,
+            6 => Isa::Rv64,
+            _ => return None,
+        };
+        if bits & !(Self::SIZE | Self::CONDITIONAL | Self::TAKEN) != 0 {
+            return None;
+        }
+        Some(Last { kind, role, isa, bits })
+    }
+
     /// The same instruction with another `taken`.
     #[inline]
     #[must_use]
@@ -151,5 +194,32 @@ impl fmt::Debug for Last {
             .field("conditional", &self.conditional())
             .field("taken", &self.taken())
             .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_those_of_their_fields() {
+        let mut known = 0;
+        let numbers = || 0..16u8;
+        let all = numbers().flat_map(|kind| numbers().map(move |role| (kind, role)));
+        for (kind, role) in all {
+            for isa in numbers() {
+                for bits in [0, 0x3f, 0x40] {
+                    let word = u32::from_le_bytes([kind, role, isa, bits]);
+                    if let Some(last) = Last::of_word(word) {
+                        assert_eq!(last.word(), word);
+                        known += 1;
+                    }
+                }
+            }
+        }
+        assert_eq!(known, 2 * 9 * 9 * 7);
+        let undefined = Instruction { kind: Kind::Undefined, size: 8, ..Instruction::default() };
+        let last = Last::new(&undefined, true);
+        assert_eq!(Last::of_word(last.word()), Some(last));
     }
 }

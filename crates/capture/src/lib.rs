@@ -27,6 +27,7 @@
 //! | `parameters.rs` | parameters of trace sources |
 //! | `raw.rs` | raw trace data, and images that the user adds |
 //! | `files.rs`, `open_files.rs`, `large_file.rs` | files on the disk and in memory, each opened once |
+//! | `exclusive.rs` | [`Exclusive`]: files that several processes may write, with the same bytes |
 //! | `image_source.rs` | files of program memory that are added |
 //! | `stamp.rs` | how changes of files are noticed |
 //! | `sink/` | trace buffers with registers: where the oldest byte is, and what was lost |
@@ -97,6 +98,7 @@ mod sink_registers;
 pub mod snapshot;
 pub mod stamp;
 
+mod exclusive;
 mod files;
 mod large_file;
 mod message;
@@ -120,6 +122,7 @@ pub use container::Container;
 pub use core_type::core_type;
 pub use device::{BufferRef, Core, Other, Register, Registers, Source, Text};
 pub use dump::{Dump, Form, Owner};
+pub use exclusive::{Exclusive, ExclusiveError, Written};
 pub use files::Files;
 pub use growing::{Growing, read_file};
 pub use image_source::ImageSource;

@@ -18,6 +18,17 @@ pub(crate) const IMAGES: u32 = u32::MAX - 1;
 pub(crate) const OUTSIDE: u32 = u32::MAX - 2;
 
 impl MemoryId {
+    /// Three numbers that stand for the memory in files. Another reader of the same capture has the
+    /// same ones.
+    pub const fn numbers(self) -> [u32; 3] {
+        [self.space, self.changes, self.common]
+    }
+
+    /// The memory of [`numbers`](MemoryId::numbers).
+    pub const fn of_numbers([space, changes, common]: [u32; 3]) -> MemoryId {
+        MemoryId { space, changes, common }
+    }
+
     /// The memory of code that is not of the system: see [`Host`](crate::Host).
     pub(crate) const OUTSIDE: MemoryId = MemoryId { space: OUTSIDE, changes: 0, common: 0 };
 

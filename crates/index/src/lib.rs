@@ -12,6 +12,7 @@
 //! | `identity.rs` | what an index was made of |
 //! | `seek.rs`, `scan.rs` | from an index to the state of a session, and to the elements of segments |
 //! | `window.rs` | [`Window`]: the elements between two offsets, times, instructions or elements |
+//! | `part.rs` | [`part::PartOf`]: runs of segments whose output adds up to that of the whole buffer |
 //! | `running.rs` | [`Running`]: while some tasks run |
 //! | `tiles/` | what ran in each part of the trace, at each scale: made, written and read |
 //! | `view/` | [`view::View`], which reads it; [`view::Player`], which decodes parts |
@@ -90,6 +91,7 @@ mod link;
 mod links;
 mod matcher;
 mod near_lines;
+pub mod part;
 mod position;
 mod probe;
 pub mod query;

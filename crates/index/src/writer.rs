@@ -91,6 +91,14 @@ impl Subject<'_> {
         Session::new(self.capture, plan, self.memory, self.options)
     }
 
+    /// What [`IndexedBuffer::identity`] is of an index of the buffer of each plan.
+    pub fn identities(&self, plans: &[Plan]) -> Vec<[u64; 2]> {
+        let memory = identity::of_memory(self.capture, self.memory);
+        let of = |plan| identity::identity(self.capture, plan, self.options, memory);
+        let heads = plans.iter().map(of);
+        heads.map(|head| [head.configuration, head.memory]).collect()
+    }
+
     /// The addresses of the functions of each source of `plan`. Empty for programs whose memory
     /// depends on the context.
     pub fn functions(&self, plan: &Plan) -> Functions {

@@ -19,7 +19,7 @@ const LAYERS: [&[&str]; 17] = [
     &["views"],
     &["opencsd"],
     &["tracewright"],
-    &["columns", "replay"],
+    &["columns", "fleet", "replay"],
     &["viewer", "gdb", "dap"],
     &["cli"],
 ];
@@ -186,8 +186,9 @@ pub(super) fn world(tree: &Tree) -> Vec<Finding> {
 
 /// The files of capture that are about the disk only: those that write, that watch a file, or that
 /// wait for data; and the notation of the command.
-const DISK: [&str; 14] = [
+const DISK: [&str; 15] = [
     "capture.rs",
+    "exclusive.rs",
     "files.rs",
     "folder/write.rs",
     "growing.rs",
