@@ -1,0 +1,129 @@
+//! Why there is no unit, no part, or no sum.
+
+use std::{error, fmt, io};
+
+use tracewright::DecodeError;
+use tracewright::analysis::coverage_runs::Digest;
+use tracewright::index::IndexError;
+use tracewright::index::part::PartError;
+
+/// Why there is no unit, no part, or no sum.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum FleetError {
+    /// The trace data cannot be read.
+    Read(io::Error),
+    /// The index is damaged.
+    Index(IndexError),
+    /// A piece cannot be decoded.
+    Decode(DecodeError),
+    /// A piece is not what its index was made of.
+    Piece(PartError),
+    /// Two of the captures have the same data.
+    SameCapture(Digest),
+    /// There is no unit with this identifier.
+    NoUnit {
+        /// The identifier.
+        id: String,
+        /// The number of units.
+        units: usize,
+    },
+    /// A file is not a part.
+    NotAPart {
+        /// The number of the line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Parts of one kind differ in what must be equal.
+    Different {
+        /// What differs.
+        what: &'static str,
+        /// Both values.
+        values: [String; 2],
+    },
+    /// Two parts have the same segments.
+    Shared {
+        /// The segments.
+        segments: String,
+        /// The identifiers of the units.
+        units: [String; 2],
+    },
+    /// The state at the end of a unit is not that at the beginning of the next one.
+    Border {
+        /// Where.
+        segments: String,
+        /// The identifiers of the units.
+        units: [String; 2],
+    },
+    /// Units are lacking.
+    Lacking(Vec<String>),
+}
+
+/// The most places that a message lists.
+const MOST: usize = 8;
+
+impl fmt::Display for FleetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FleetError::Read(error) => error.fmt(f),
+            FleetError::Decode(error) => error.fmt(f),
+            FleetError::Piece(error) => error.fmt(f),
+            FleetError::Index(error) => write!(f, "the index cannot be used: {error}"),
+            FleetError::SameCapture(data) => {
+                write!(f, "two captures have the same data (digest {})", short(data))
+            }
+            FleetError::NoUnit { id, units } => write!(
+                f,
+                "there is no unit {id} among {units}: `tracewright units` lists them, with the same \
+                 captures and options"
+            ),
+            FleetError::NotAPart { line, why } => write!(f, "line {line}: {why}"),
+            FleetError::Different { what, values: [one, other] } => {
+                write!(f, "parts with another {what} have no sum: {one}, and {other}")
+            }
+            FleetError::Shared { segments, units: [one, other] } => write!(
+                f,
+                "{segments} would be counted twice: they are in unit {one}, and in unit {other}"
+            ),
+            FleetError::Border { segments, units: [one, other] } => write!(
+                f,
+                "{segments}: unit {other} did not begin in the state in which unit {one} ended; make \
+                 both of them again as one"
+            ),
+            FleetError::Lacking(places) => {
+                let shown = places.get(..MOST).unwrap_or(places).join("; ");
+                write!(f, "parts are lacking: {shown}")?;
+                match places.len().saturating_sub(MOST) {
+                    0 => Ok(()),
+                    more => write!(f, "; and {more} more"),
+                }
+            }
+        }
+    }
+}
+
+impl error::Error for FleetError {}
+
+impl From<DecodeError> for FleetError {
+    fn from(error: DecodeError) -> FleetError {
+        FleetError::Decode(error)
+    }
+}
+
+impl From<PartError> for FleetError {
+    fn from(error: PartError) -> FleetError {
+        FleetError::Piece(error)
+    }
+}
+
+impl From<io::Error> for FleetError {
+    fn from(error: io::Error) -> FleetError {
+        FleetError::Read(error)
+    }
+}
+
+/// The first digits of a digest, for messages.
+pub(crate) fn short(digest: &Digest) -> String {
+    digest.to_string().get(..16).unwrap_or_default().to_owned()
+}

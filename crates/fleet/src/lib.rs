@@ -1,0 +1,45 @@
+//! Units of work of processor traces, and their sums.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `capture.rs` | [`CaptureIdentity`]: what a unit is a part of |
+//! | `plan.rs` | [`Plan`]: the [`Unit`]s of a job |
+//! | `part.rs` | [`Part`]: the result of some units, and the sum of parts |
+//! | `file.rs` | parts as files |
+//! | `counts.rs` | what profiles and coverage are made of |
+//! | `lists.rs` | branch lists |
+//! | `measure.rs` | [`Measured`]: decodes a piece, and counts |
+//! | `error.rs` | [`FleetError`] |
+//!
+//! A unit is a run of segments of an index, or whole buffers. It is computed by itself, on any
+//! machine; the sum of all units has the bytes that the whole has. There is no scheduler here:
+//! whatever executes commands can execute units. `docs/units.md` describes them.
+//!
+//! ```
+//! use tracewright_fleet::{Job, Plan};
+//!
+//! let job = Job { name: "counts".to_owned(), divides: true };
+//! let plan = Plan::new(job, Vec::new(), tracewright_fleet::UNIT)?;
+//! assert!(plan.units.is_empty());
+//! # Ok::<(), tracewright_fleet::FleetError>(())
+//! ```
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+#![cfg_attr(not(test), warn(clippy::todo, clippy::unimplemented, clippy::unreachable))]
+#![warn(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
+
+mod capture;
+mod counts;
+mod error;
+mod file;
+pub mod lists;
+mod measure;
+mod part;
+mod plan;
+
+pub use capture::{CaptureIdentity, Extent, divided};
+pub use counts::BufferCounts;
+pub use error::FleetError;
+pub use measure::{Measured, States};
+pub use part::{Done, Part, Payload};
+pub use plan::{Job, Piece, Plan, Planned, TOOL, UNIT, Unit, borders};

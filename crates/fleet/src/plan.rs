@@ -1,0 +1,199 @@
+//! Which units a job has.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use tracewright::analysis::coverage_runs::{Digest, Digester};
+use tracewright::index::IndexedBuffer;
+
+use crate::capture::CaptureIdentity;
+use crate::error::FleetError;
+
+/// What is computed of each unit. Results of the same job add up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Job {
+    /// The job and its options as a text.
+    pub name: String,
+    /// Units may begin and end at any segment. Otherwise a unit has whole buffers.
+    pub divides: bool,
+}
+
+/// Segments of a buffer.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Piece {
+    /// The digest of the data of the capture.
+    pub capture: Digest,
+    /// The number of the buffer in the capture.
+    pub buffer: usize,
+    /// The first segment, and that after the last.
+    pub segments: (usize, usize),
+}
+
+impl Piece {
+    /// The segments.
+    pub fn range(&self) -> Range<usize> {
+        self.segments.0..self.segments.1
+    }
+}
+
+/// What is computed at once, and added up as a whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unit {
+    /// A digest of the job, the version of the tool, the data, the programs, the options and the
+    /// segments.
+    pub id: String,
+    /// Its segments.
+    pub pieces: Vec<Piece>,
+    /// The number of bytes of trace, approximately where buffers are divided.
+    pub bytes: u64,
+}
+
+/// A capture, and where its buffers may be divided.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    /// The capture.
+    pub identity: CaptureIdentity,
+    /// For each buffer: the borders of its pieces, from 0 to the number of segments.
+    pub borders: Vec<Vec<usize>>,
+}
+
+/// The units of a job, and what they are of.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The job.
+    pub job: Job,
+    /// The captures.
+    pub captures: BTreeMap<Digest, CaptureIdentity>,
+    /// The units. Their order does not depend on that of the captures.
+    pub units: Vec<Unit>,
+}
+
+/// The version of the tool, which is part of each identity.
+pub const TOOL: &str = concat!("tracewright ", env!("CARGO_PKG_VERSION"));
+
+/// The bytes of a unit, where none are given.
+pub const UNIT: u64 = 64 << 20;
+/// Small buffers make a unit of at most this many times as many bytes.
+const PACKED: u64 = 4;
+/// The digits of the identifier of a unit: 128 bits.
+const DIGITS: usize = 32;
+
+/// The borders of pieces of about `size` bytes. `None`: the buffer is not divided.
+pub fn borders(index: Option<&IndexedBuffer>, size: u64) -> Vec<usize> {
+    let Some(index) = index else { return vec![0, 1] };
+    let size = size.max(1);
+    let count = index.covered() / size;
+    let mut all = vec![0];
+    all.extend((1..=count).filter_map(|n| index.with_byte(n * size)));
+    all.push(index.len());
+    all.dedup();
+    all
+}
+
+impl Plan {
+    /// The units of `job` for these captures, each of about `size` bytes of trace; small buffers of
+    /// the same programs are in one unit.
+    ///
+    /// # Errors
+    /// [`FleetError::SameCapture`] for captures that have trace.
+    pub fn new(job: Job, captures: Vec<Planned>, size: u64) -> Result<Plan, FleetError> {
+        let mut by_programs: BTreeMap<(Digest, Digest), Planned> = BTreeMap::new();
+        let mut all = BTreeMap::new();
+        for planned in captures {
+            let identity = &planned.identity;
+            if identity.buffers.is_empty() {
+                // There is no unit of it.
+                continue;
+            }
+            let is_empty = identity.buffers.iter().all(|own| own.bytes == 0);
+            if all.insert(identity.data, identity.clone()).is_some() && !is_empty {
+                return Err(FleetError::SameCapture(identity.data));
+            }
+            by_programs.insert((identity.programs, identity.data), planned);
+        }
+        let mut plan = Plan { job, captures: all, units: Vec::new() };
+        let (mut open, mut bytes, mut programs) = (Vec::new(), 0u64, None);
+        for ((own, _), planned) in &by_programs {
+            for (piece, len) in pieces(planned, plan.job.divides) {
+                let full = bytes >= size || bytes.saturating_add(len) > size.saturating_mul(PACKED);
+                if full || programs != Some(*own) {
+                    plan.push(std::mem::take(&mut open), std::mem::take(&mut bytes));
+                }
+                programs = Some(*own);
+                bytes = bytes.saturating_add(len);
+                open.push(piece);
+            }
+        }
+        plan.push(open, bytes);
+        Ok(plan)
+    }
+
+    fn push(&mut self, pieces: Vec<Piece>, bytes: u64) {
+        if !pieces.is_empty() {
+            let id = self.identifier(&pieces);
+            self.units.push(Unit { id, pieces, bytes });
+        }
+    }
+
+    fn identifier(&self, pieces: &[Piece]) -> String {
+        let mut digester = Digester::default();
+        digester.text(TOOL);
+        digester.text(&self.job.name);
+        for Piece { capture, buffer, segments: (begin, end) } in pieces {
+            digester.add(&capture.0);
+            if let Some(own) = self.captures.get(capture) {
+                digester.add(&own.programs.0);
+                digester.add(&own.options.0);
+            }
+            [*buffer, *begin, *end].into_iter().for_each(|n| digester.number(n as u64));
+        }
+        let mut id = digester.finish().to_string();
+        id.truncate(DIGITS);
+        id
+    }
+
+    /// The digest of the captures and the job: that of the parts that add up to the whole.
+    pub fn digest(&self) -> Digest {
+        let mut digester = Digester::default();
+        digester.text(TOOL);
+        digester.text(&self.job.name);
+        for own in self.captures.values() {
+            [own.data, own.programs, own.options].iter().for_each(|own| digester.add(&own.0));
+        }
+        digester.finish()
+    }
+
+    /// Share `number` of `of`, which is counted from 1: consecutive units. All shares together are
+    /// all units.
+    pub fn share(&self, number: usize, of: usize) -> &[Unit] {
+        let at = |n: usize| (n as u128 * self.units.len() as u128 / of.max(1) as u128) as usize;
+        self.units.get(at(number.saturating_sub(1))..at(number)).unwrap_or_default()
+    }
+
+    /// The unit with this identifier.
+    ///
+    /// # Errors
+    /// [`FleetError::NoUnit`].
+    pub fn unit(&self, id: &str) -> Result<&Unit, FleetError> {
+        let units = self.units.len();
+        let found = self.units.iter().find(|unit| unit.id == id);
+        found.ok_or_else(|| FleetError::NoUnit { id: id.to_owned(), units })
+    }
+}
+
+/// The pieces of a capture, and their bytes.
+fn pieces(planned: &Planned, divides: bool) -> Vec<(Piece, u64)> {
+    let Planned { identity, borders } = planned;
+    let mut all = Vec::new();
+    for (own, borders) in identity.buffers.iter().zip(borders) {
+        let whole = [0, own.segments];
+        let borders = if divides { &borders[..] } else { &whole };
+        for (begin, end) in borders.iter().zip(borders.iter().skip(1)) {
+            let share = |n: usize| u128::from(own.bytes) * n as u128 / own.segments.max(1) as u128;
+            let bytes = share(*end).saturating_sub(share(*begin)) as u64;
+            let segments = (*begin, *end);
+            all.push((Piece { capture: identity.data, buffer: own.number, segments }, bytes));
+        }
+    }
+    all
+}
