@@ -91,6 +91,19 @@ pub fn open(input: &Input, args: &UseIndexArgs) -> Result<Option<Index>, Fail> {
     }
 }
 
+/// As [`open`], but an index that is there and cannot be used is an error.
+pub fn required(input: &Input, args: &UseIndexArgs) -> Result<Option<Index>, Fail> {
+    let index = open(input, args)?;
+    match path(input, args).filter(|path| path.exists()) {
+        Some(path) if index.as_ref().is_none_or(|index| index.damage().is_some()) => {
+            let what = "the index cannot be used, so that units would be others; make it again, or \
+                        leave it out with --no-index";
+            Err(Fail::input(&path, what))
+        }
+        _ => Ok(index),
+    }
+}
+
 /// A part of a trace.
 pub struct Selected {
     /// What is inside.

@@ -18,6 +18,7 @@ mod dwt_stores;
 mod exemptions;
 mod exported;
 mod fail;
+mod fleet;
 mod hardware;
 mod index;
 mod input;
@@ -98,6 +99,7 @@ pub fn run(all: Vec<OsString>) -> u8 {
         Verb::Diff(args) => verbs::diff::run(&args),
         Verb::Report(args) => verbs::report::run(&args),
         Verb::Profile(args) => verbs::profile::run(&args),
+        Verb::Units(args) => verbs::units::run(&args),
         Verb::Merge(args) => verbs::merge::run(&args),
         Verb::PerfScript(args) => verbs::perf_script::run(&args),
         Verb::Demo(args) => verbs::demo::run(&args),

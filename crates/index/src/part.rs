@@ -311,7 +311,7 @@ impl Runner<'_> {
             self.session.finish(&mut (&mut *listener, &mut *collector));
         }
         let found = sums(&collector.take(&[]));
-        let known = index.segment(n).map(sums).unwrap_or_default();
+        let known = index.segment(n).map(|segment| sums(&segment)).unwrap_or_default();
         let differs = |source: &u16| found.get(source) != known.get(source);
         match known.keys().chain(found.keys()).find(|source| differs(source)) {
             None => Ok(()),

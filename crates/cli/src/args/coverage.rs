@@ -7,6 +7,7 @@ use tracewright::analysis::decisions::Criterion;
 use tracewright::export::coverage::CoverageFormat;
 
 use super::decoding::OutcomeArgs;
+use super::fleet::{PartsArgs, ShareArgs};
 use super::input::{HowArgs, InputArgs, JobsArgs};
 use super::random::WindowArgs;
 use super::tasks::RunningArgs;
@@ -23,6 +24,8 @@ Examples:
                                                       and the file of the run
   tracewright coverage CAPTURE --format html -o FOLDER
                                                       pages for a review
+  tracewright coverage CAPTURE --units 1/1 -o a.part  one of the parts of a coverage: docs/units.md
+  tracewright coverage CAPTURE --parts a.part         the coverage of the parts
   tracewright coverage --load test1.runs --load test2.runs --by run
                                                       what each run covers and adds
   tracewright coverage OTHER --older test1.runs --by state
@@ -50,6 +53,10 @@ pub struct CoverageArgs {
     pub window: WindowArgs,
     #[command(flatten)]
     pub running: RunningArgs,
+    #[command(flatten)]
+    pub share: ShareArgs,
+    #[command(flatten)]
+    pub parts: PartsArgs,
     /// Print this source file with the executions of each line and the outcomes of its branches.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["by", "format"])]
     pub annotate: Option<String>,

@@ -3,6 +3,7 @@
 mod coverage;
 mod dap;
 mod decoding;
+mod fleet;
 mod functions;
 mod gdb;
 mod input;
@@ -25,6 +26,7 @@ pub use decoding::{
     BenchArgs, BenchFormat, BenchSink, DecodeArgs, DemoArgs, Format, FramesArgs, InfoArgs,
     InfoFormat, InstructionFormat, InstructionsArgs, OutputArgs, PacketsArgs, RawFrames,
 };
+pub use fleet::{JobArg, PartsArgs, ShareArgs, UnitsArgs, UnitsFormat};
 pub use functions::{
     BranchesArgs, CallsArgs, DiffArgs, FunctionFormat, FunctionsArgs, HistoryArgs, ReportArgs,
     TimelineArgs,
@@ -178,7 +180,9 @@ pub enum Verb {
     Report(Own<ReportArgs>),
     /// Count what was executed, and write a profile for a compiler or profiler.
     Profile(Own<ProfileArgs>),
-    /// Sum branch lists of simpleperf, and samples with branches (LBR, BRBE).
+    /// List the units of work of captures, which can be computed on several machines.
+    Units(Own<UnitsArgs>),
+    /// Sum parts of `--units`, branch lists of simpleperf, and samples with branches (LBR, BRBE).
     Merge(Own<MergeArgs>),
     /// Print branch or instruction samples of a perf.data file as `perf script --itrace` does.
     PerfScript(Own<PerfScriptArgs>),

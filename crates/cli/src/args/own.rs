@@ -13,6 +13,8 @@ pub(super) mod group {
     pub const RAW: &str = "Raw trace data";
     /// Programs of a `perf.data`.
     pub const LINUX: &str = "Linux";
+    /// Units of work, and parts.
+    pub const UNITS: &str = "Units";
     /// The decoder.
     pub const COMMON: &str = "Common";
 }

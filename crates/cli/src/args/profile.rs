@@ -8,6 +8,7 @@ use tracewright::export::samples::SampleFormat;
 use tracewright::export::{Dialect, Format};
 
 use super::decoding::OutcomeArgs;
+use super::fleet::{PartsArgs, ShareArgs};
 use super::input::{HowArgs, InputArgs, JobsArgs, SearchArgs};
 use super::random::WindowArgs;
 use super::tasks::RunningArgs;
@@ -23,6 +24,8 @@ Examples:
   tracewright profile CAPTURE CAPTURE --keep-going    the sum of several captures
   tracewright profile CAPTURE --format folded         instructions of each function, by file
   tracewright profile CAPTURE --format pprof -o profile.pb.gz   for pprof
+  tracewright profile CAPTURE --units 1/1 -o a.part   one of the parts of a profile: docs/units.md
+  tracewright profile CAPTURE --parts a.part          the profile of the parts
   tracewright profile swo.bin --image firmware.elf --format lines   samples of an ITM by line")]
 pub struct ProfileArgs {
     #[command(flatten)]
@@ -51,6 +54,10 @@ pub struct ProfileArgs {
     pub window: WindowArgs,
     #[command(flatten)]
     pub running: RunningArgs,
+    #[command(flatten)]
+    pub share: ShareArgs,
+    #[command(flatten)]
+    pub parts: PartsArgs,
     /// Output format.
     #[arg(long, value_enum, default_value_t = ProfileFormat::Text)]
     pub format: ProfileFormat,
@@ -112,10 +119,12 @@ pub struct PerfScriptArgs {
 #[command(after_long_help = "\
 Examples:
   tracewright merge a.list b.list -o sum.list         the sum of two branch lists
-  tracewright merge @LIST --keep-going -o sum.list    of the files in a list, without damaged ones")]
+  tracewright merge @LIST --keep-going -o sum.list    of the files in a list, without damaged ones
+  tracewright merge a.part -o sum.part                the sum of parts of --units: docs/units.md")]
 pub struct MergeArgs {
-    /// Branch lists of simpleperf, perf.data files that have one, or perf.data files with samples
-    /// that have branches (LBR, BRBE); @FILE has the path of one in each line.
+    /// Parts of --units; or branch lists of simpleperf, perf.data files that have one, perf.data
+    /// files with samples that have branches (LBR, BRBE), and parts of branch lists; @FILE has the
+    /// path of one in each line.
     #[arg(value_name = "INPUT|@FILE", required = true)]
     pub inputs: Vec<PathBuf>,
     #[command(flatten)]
@@ -126,7 +135,10 @@ pub struct MergeArgs {
     /// Print errors and damage only, not what was found of each file.
     #[arg(skip)]
     pub quiet: bool,
-    /// Write the branch list to FILE instead of standard output.
+    /// Write a part, also where units are lacking: it can be merged with others.
+    #[arg(long)]
+    pub partial: bool,
+    /// Write the sum to FILE instead of standard output.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }

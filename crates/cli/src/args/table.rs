@@ -20,6 +20,7 @@ mod with_columns {
     use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
     use tracewright_columns::files::Format;
 
+    use crate::args::fleet::ShareArgs;
     use crate::args::input::{InputArgs, JobsArgs};
     use crate::args::own::group;
     use crate::args::random::{WindowArgs, offsets};
@@ -33,6 +34,7 @@ Examples:
   tracewright table gaps CAPTURE                      what is missing or wrong, as CSV
   tracewright table ranges CAPTURE --columns element,address,function --function main
   tracewright table calls_view CAPTURE -o calls.csv   with addresses in hexadecimal
+  tracewright table ranges CAPTURE --units 1/1 -o rows.part   one of the parts of a table: docs/units.md
   tracewright table functions *.data -o all.parquet   of several captures, with a column `capture`")]
     pub struct TableOptions {
         /// Name of a table; with `_view` at the end, addresses are texts in hexadecimal. Without a
@@ -78,6 +80,8 @@ Examples:
         pub limit: Option<u64>,
         #[command(flatten)]
         pub window: WindowArgs,
+        #[command(flatten)]
+        pub share: ShareArgs,
         #[command(flatten)]
         pub threads: JobsArgs,
     }

@@ -36,3 +36,10 @@ pub struct RunningArgs {
     #[command(flatten)]
     pub switches: SwitchArgs,
 }
+
+impl RunningArgs {
+    /// Whether tasks are chosen.
+    pub fn wanted(&self) -> bool {
+        !self.task.is_empty()
+    }
+}

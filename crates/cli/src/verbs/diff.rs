@@ -34,6 +34,7 @@ pub fn run(args: &DiffArgs) -> Result<bool, Fail> {
     let same;
     if args.coverage {
         let how = coverage::CoverageOptions {
+            parts: None,
             committed: args.how.committed,
             threads: &args.threads,
             window: None,

@@ -4,9 +4,11 @@ use std::path::Path;
 
 use tracewright::capture::perf::{self, BranchList, Search};
 use tracewright::capture::{Found, probe};
+use tracewright_fleet::{FleetError, Part, Payload};
 
 use crate::args::MergeArgs;
 use crate::fail::Fail;
+use crate::fleet;
 use crate::inputs::{Inputs, lists};
 use crate::message;
 use crate::output::Output;
@@ -17,10 +19,31 @@ pub fn run(args: &MergeArgs) -> Result<bool, Fail> {
     let binaries = args.search.binaries.iter();
     let inputs = Inputs::of_files(paths.iter().chain(binaries).cloned().collect());
     inputs.refuse(args.output.as_deref())?;
+    let mut parts = None;
+    let mut others = Vec::new();
+    for path in &paths {
+        match fleet::read(path) {
+            Ok(Some(part)) => fleet::add(&mut parts, part, path)?,
+            // What is wrong with another file is found below.
+            Ok(None) => others.push(path.clone()),
+            Err(fail) => return Err(fail),
+        }
+    }
+    let listed = match parts {
+        Some(part) => match added(args, part, others.len(), inputs.clone())? {
+            Some(list) => list,
+            None => return Ok(true),
+        },
+        None if args.partial => {
+            return Err(Fail::text("--partial is for parts of --units, and there is none"));
+        }
+        None => BranchList::default(),
+    };
+    let paths = others;
     let mut output = Output::open(args.output.as_deref(), &inputs)?;
     let mut sum = BranchList::default();
     let mut failed: Vec<Fail> = Vec::new();
-    let mut saturated = false;
+    let mut saturated = sum.add(listed);
     for path in &paths {
         match read(&search, path) {
             Ok(Read { list, mut damage, mut notes }) => {
@@ -55,6 +78,60 @@ pub fn run(args: &MergeArgs) -> Result<bool, Fail> {
         message::line("note: the list is empty: the files have no branches");
     }
     Ok(failed.is_empty() && !empty)
+}
+
+/// Writes the sum of parts, beside which there are `others`. Returns the branch list that they are,
+/// which is to be written.
+fn added(
+    args: &MergeArgs,
+    part: Part,
+    others: usize,
+    inputs: Inputs,
+) -> Result<Option<BranchList>, Fail> {
+    let lacking = part.lacking();
+    if args.partial {
+        if others > 0 {
+            let what =
+                "--partial: a part has only units, and there are other files beside the parts";
+            return Err(Fail::text(what));
+        }
+        fleet::write(&part, args.output.as_deref(), &[inputs])?;
+        if !lacking.is_empty() {
+            message::line(&format!("note: {}", FleetError::Lacking(lacking)));
+        }
+        return Ok(None);
+    }
+    if !lacking.is_empty() {
+        let what =
+            format!("{}; --partial writes what is there as a part", FleetError::Lacking(lacking));
+        return Err(Fail::text(&what));
+    }
+    let units = part.units.len();
+    message::line(&format!("note: all {units} units of the job `{}` are there", part.job));
+    if part.job.starts_with(fleet::BRANCH_LIST) {
+        let list = tracewright_fleet::lists::take(&part.payload);
+        return list.map(Some).ok_or_else(|| Fail::text("the counts are those of no branch list"));
+    }
+    if others > 0 {
+        let what = format!(
+            "parts of the job `{}` and other files have no sum; those of branch lists have",
+            part.job
+        );
+        return Err(Fail::text(&what));
+    }
+    let Payload::Rows { head, rows } = &part.payload else {
+        fleet::write(&part, args.output.as_deref(), &[inputs])?;
+        message::line("note: `profile` and `coverage` of the capture show it with --parts");
+        return Ok(None);
+    };
+    let mut output = Output::open(args.output.as_deref(), &inputs)?;
+    output.put(head.as_bytes());
+    for text in rows.values() {
+        output.put(text.as_bytes());
+    }
+    output.failed()?;
+    output.close()?;
+    Ok(None)
 }
 
 /// What was read of a file.

@@ -32,4 +32,5 @@ pub mod table;
 pub mod timeline;
 pub mod timing;
 pub mod unit;
+pub mod units;
 pub mod view;

@@ -11,11 +11,13 @@ use tracewright::analysis::decisions::{Criterion, Decision, DecisionCoverage, De
 use tracewright::analysis::{Profiler, RawProfile};
 use tracewright::decode::{Jobs, Merge, Merging};
 use tracewright::image::CacheOptions;
+use tracewright_fleet::BufferCounts;
 
-use crate::args::{JobsArgs, RunningArgs, WindowArgs};
+use crate::args::{HowArgs, JobsArgs, PartsArgs, RunningArgs, WindowArgs};
 use crate::contradictions::Contradictions;
 use crate::decisions::{self, Measure};
 use crate::fail::Fail;
+use crate::fleet::Shown;
 use crate::index::Selected;
 use crate::input::{Input, Job};
 use crate::listing;
@@ -35,6 +37,8 @@ pub struct CoverageOptions<'a> {
     pub window: Option<&'a WindowArgs>,
     /// While which tasks.
     pub running: Option<&'a RunningArgs>,
+    /// What is not decoded, as its counts are in parts.
+    pub parts: Option<(&'a PartsArgs, &'a HowArgs)>,
     /// The path of the capture.
     pub path: &'a Path,
     /// Problems are failures.
@@ -128,6 +132,20 @@ pub(super) fn one(
     let measure = Measure::new(how.decisions, &files);
     let covered = vec![ProgramCoverage::default(); files.len()];
     let total = Mutex::new(Total { covered, ..Total::default() });
+    let shown = match (how.parts, how.window) {
+        (Some((parts, args)), Some(window)) if !parts.files.is_empty() => {
+            Some(Shown::open(&parts.files, input, args, &window.index)?)
+        }
+        _ => None,
+    };
+    let add = |job: &Job<'_>, programs: &[_], (mut raw, lost): (RawProfile, Losses), tally: &_| {
+        if let Ok(mut total) = total.lock() {
+            total.instructions = total.instructions.saturating_add(raw.instructions());
+            total.contradictions.add(tally);
+            total.losses += lost.count + job.decoded(tally).unseen();
+            ProgramCoverage::add(&mut total.covered, &files, raw, programs);
+        }
+    };
     let work = |_: usize, job: &Job<'_>, jobs: Jobs, _: &mut listing::Write<'_>| {
         let options = runs.options(jobs);
         let own = running.as_ref().map(|tasks| tasks.counted(job, &options, options.selected));
@@ -141,6 +159,11 @@ pub(super) fn one(
                 (source.program.clone(), CacheOptions { riscv, ..CacheOptions::default() })
             })
             .collect();
+        if let Some(shown) = &shown {
+            let BufferCounts { raw, losses, tally } = shown.counts(job.plan.buffer)?;
+            add(job, &programs, (raw, losses), &tally);
+            return Ok(tally);
+        }
         let profiler = Profiler::new(programs.iter().map(|(program, _)| program.clone()));
         let measured = match how.running {
             Some(running) => measure.begin(&running.switches, job, how.path)?,
@@ -169,12 +192,7 @@ pub(super) fn one(
         if let Some(evaluation) = evaluation {
             measure.add(evaluation);
         }
-        if let Ok(mut total) = total.lock() {
-            total.instructions = total.instructions.saturating_add(all.0.instructions());
-            total.contradictions.add(&tally);
-            total.losses += all.1.count + job.decoded(&tally).unseen();
-            ProgramCoverage::add(&mut total.covered, &files, all.0, &programs);
-        }
+        add(job, &programs, all, &tally);
         Ok(tally)
     };
     let problems = listing::buffers(input, &how.threads.jobs(), output, &runs, work)?;

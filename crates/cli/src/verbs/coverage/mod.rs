@@ -4,6 +4,7 @@ mod capture;
 mod pages;
 mod results;
 mod show;
+mod units;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -58,6 +59,10 @@ pub fn run(args: &CoverageArgs) -> Result<bool, Fail> {
         let what = "--by exemption: there are none; name a file with --justify";
         return Err(Fail::text(what));
     }
+    if args.share.wanted() {
+        return units::run(args);
+    }
+    units::check(args)?;
     match coverage_runs::only(args) {
         true => loaded(args),
         false => measured(args),
@@ -225,6 +230,7 @@ fn captures(
         threads: &args.threads,
         window: Some(&args.window),
         running: Some(&args.running),
+        parts: Some((&args.parts, &args.how)),
         path: &args.input.input,
         strict: args.outcome.strict,
         decisions: wanted,

@@ -11,10 +11,12 @@ use tracewright::capture::perf::{BranchSamples, FoundList, hex};
 use tracewright::decode::{Caches, Merge, Program, Tally, memory};
 use tracewright::export::Format;
 use tracewright::image::ModuleFile;
+use tracewright_fleet::BufferCounts;
 
 use crate::args::ProfileArgs;
 use crate::contradictions::Contradictions;
 use crate::fail::Fail;
+use crate::fleet::Shown;
 use crate::index::Selected;
 use crate::input::{Input, Job};
 use crate::listing;
@@ -188,14 +190,19 @@ pub fn one(
     output: &mut Output,
 ) -> Result<Counted, Fail> {
     // What a missing file costs is stated at the end.
-    let shown = |note: &tracewright::capture::Note| !matches!(note.problem, Problem::PerfFiles(_));
+    let listed = |note: &tracewright::capture::Note| !matches!(note.problem, Problem::PerfFiles(_));
     let quiet = args.quiet || !alone;
     if !quiet {
-        report::notes_of(input, &shown);
+        report::notes_of(input, &listed);
     }
     input.readable(args.strict)?;
     let selected = Selected::open(input, Some(&args.window), args.how.committed)?;
+    let shown = match &args.parts.files[..] {
+        [] => None,
+        files => Some(Shown::open(files, input, &args.how, &args.window.index)?),
+    };
     let counter = Counter {
+        shown,
         args,
         input,
         filter,
@@ -232,7 +239,7 @@ pub fn one(
         counted.profile.add(counts, &programs, &modules, filter);
     }
     if !alone {
-        counted.notes = report::problems(input, &shown);
+        counted.notes = report::problems(input, &listed);
     }
     counted.damage = input.capture().damage().map(ToString::to_string).collect();
     counted.losses = problems.losses;
@@ -248,6 +255,8 @@ struct Counter<'a> {
     modules: Vec<ModuleFile>,
     counted: Mutex<Counted>,
     pool: Pool,
+    /// The counts of parts, which are not decoded.
+    shown: Option<Shown>,
 }
 
 impl Counter<'_> {
@@ -255,6 +264,11 @@ impl Counter<'_> {
     fn buffer(&self, job: &Job<'_>, options: &RunOptions<'_>) -> Result<Tally, Fail> {
         let programs: Vec<Program> =
             job.sources.iter().map(|source| source.program.clone()).collect();
+        if let Some(shown) = &self.shown {
+            let BufferCounts { raw, tally, .. } = shown.counts(job.plan.buffer)?;
+            self.add(|profile| profile.add(raw, &programs, &self.modules, self.filter));
+            return Ok(tally);
+        }
         let bytes = &mut *live::input_of(job.buffer);
         if self.args.format.format() == Some(Format::BranchList) {
             let mut all = BranchLists::default();

@@ -4,6 +4,7 @@ mod counts;
 mod files;
 mod itm;
 mod sampled;
+mod units;
 
 use std::path::{Path, PathBuf};
 
@@ -28,6 +29,10 @@ use crate::recordings;
 pub fn run(args: &ProfileArgs) -> Result<bool, Fail> {
     check(args)?;
     let paths = files::paths(args)?;
+    if args.share.wanted() {
+        return units::run(args, &paths);
+    }
+    units::check(args, &paths)?;
     let binaries = args.input.sources.search.binaries.iter();
     let inputs = Inputs::of_files(paths.iter().chain(binaries).cloned().collect());
     refuse_outputs(args, &inputs)?;

@@ -72,6 +72,7 @@ pub(super) fn decisions() -> Found {
         decisions: &wanted,
         criterion: Criterion::Masking,
         both: false,
+        parts: None,
     };
     let mut output = Output::standard().map_err(failed)?;
     let input = Input::of((QUEENS.capture)());

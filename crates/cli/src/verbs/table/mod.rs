@@ -13,6 +13,9 @@ pub fn run(_: &TableArgs) -> Result<bool, Fail> {
 }
 
 #[cfg(feature = "columns")]
+mod units;
+
+#[cfg(feature = "columns")]
 pub use with_columns::run;
 
 #[cfg(feature = "columns")]
@@ -39,6 +42,9 @@ mod with_columns {
         let args = &args.0;
         let Some(name) = &args.name else { return list() };
         let table = table(name).map_err(|error| Fail::text(&error.to_string()))?;
+        if args.share.wanted() {
+            return super::units::run(args, &table);
+        }
         let mut paths = vec![args.input.path().to_owned()];
         paths.extend(args.more.iter().cloned());
         let paths = lists(&paths)?;

@@ -1,0 +1,108 @@
+//! Options of units: parts of a trace that are computed by themselves.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::input::{HowArgs, InputArgs};
+use super::own::group;
+use super::random::UseIndexArgs;
+
+/// The bytes of a unit.
+const UNIT: u64 = tracewright_fleet::UNIT;
+
+/// Which units are computed.
+#[derive(Clone, Debug, Default, Args)]
+pub struct ShareArgs {
+    /// Compute share K of N only, counted from 1, and write a part for `merge` (docs/units.md). The
+    /// trace is divided at segments of its index.
+    #[arg(long, value_name = "K/N", value_parser = share, help_heading = group::UNITS)]
+    pub units: Option<(usize, usize)>,
+    /// The same for the unit with this identifier, as `units` lists it.
+    #[arg(long, value_name = "ID", conflicts_with = "units", help_heading = group::UNITS)]
+    pub unit: Option<String>,
+    /// --units, --unit: bytes of trace in a unit; the same for all parts.
+    #[arg(long, value_name = "BYTES", default_value_t = UNIT, value_parser = size,
+          help_heading = group::UNITS)]
+    pub unit_size: u64,
+}
+
+impl ShareArgs {
+    /// Whether a part is written.
+    pub fn wanted(&self) -> bool {
+        self.units.is_some() || self.unit.is_some()
+    }
+}
+
+/// Which parts are shown.
+#[derive(Clone, Debug, Default, Args)]
+pub struct PartsArgs {
+    /// Decode nothing: show what these parts of INPUT add up to (repeatable); @FILE has the path of
+    /// one in each line.
+    #[arg(id = "parts", long = "parts", value_name = "FILE|@FILE", conflicts_with_all = ["units", "unit"],
+          help_heading = group::UNITS)]
+    pub files: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  tracewright units CAPTURE                           the units of a profile, one line each
+  tracewright units CAPTURE --job branch-list --format json")]
+pub struct UnitsArgs {
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// Further captures; @FILE has the path of one in each line.
+    #[arg(value_name = "INPUT|@FILE")]
+    pub more: Vec<PathBuf>,
+    /// What is computed.
+    #[arg(long, value_enum, default_value_t = JobArg::Counts)]
+    pub job: JobArg,
+    /// Bytes of trace in a unit.
+    #[arg(long, value_name = "BYTES", default_value_t = UNIT, value_parser = size)]
+    pub unit_size: u64,
+    /// Output format.
+    #[arg(long, value_enum, default_value_t = UnitsFormat::Text)]
+    pub format: UnitsFormat,
+    #[command(flatten)]
+    pub index: UseIndexArgs,
+    #[command(flatten)]
+    pub how: HowArgs,
+}
+
+/// What is computed of units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum JobArg {
+    /// What was executed: for `profile` and `coverage`, of one capture.
+    Counts,
+    /// The branch list of `profile --format branch-list`, of any number of captures.
+    BranchList,
+}
+
+/// Format of the list of units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum UnitsFormat {
+    /// A line for each unit.
+    Text,
+    /// A JSON object for each unit.
+    Json,
+}
+
+/// A share: `K/N`.
+fn share(text: &str) -> Result<(usize, usize), String> {
+    let (number, of) = text.split_once('/').ok_or("a share is K/N, such as 17/64")?;
+    let read = |text: &str| text.parse::<usize>().map_err(|error| error.to_string());
+    match (read(number)?, read(of)?) {
+        (0, _) => Err("shares are counted from 1".to_owned()),
+        (number, of) if number > of => Err(format!("there are {of} shares")),
+        share => Ok(share),
+    }
+}
+
+fn size(text: &str) -> Result<u64, String> {
+    match text.parse() {
+        Ok(0) => Err("a unit has at least one byte".to_owned()),
+        Ok(size) => Ok(size),
+        Err(error) => Err(format!("{error}")),
+    }
+}
