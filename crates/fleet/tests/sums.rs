@@ -68,7 +68,7 @@ impl Case {
     fn plan(&self, job: &str, random: &mut Random) -> Plan {
         let borders = self.identity.buffers.iter().map(|own| {
             let mut all: Vec<usize> =
-                (0..random.below(20)).map(|_| random.index(own.segments)).collect();
+                (0..random.below(64)).map(|_| random.index(own.segments)).collect();
             all.extend([0, own.segments]);
             all.sort_unstable();
             all.dedup();
