@@ -47,6 +47,8 @@ impl RawProfile {
             self.saturated = true;
             return fields.next().is_none().then_some(());
         }
+        // A sum of lines saturates at this number.
+        self.saturated |= count == u64::MAX;
         let source = fields.next()?.parse().ok()?;
         let memory = memory(fields.next()?)?;
         match kind {
@@ -151,6 +153,15 @@ mod tests {
         }
         raw.saturated = random.below(2) == 0;
         raw
+    }
+
+    #[test]
+    fn the_largest_count_may_be_a_larger_one() {
+        for (count, saturated) in [(u64::MAX - 1, false), (u64::MAX, true)] {
+            let mut raw = RawProfile::default();
+            raw.add_line("missing 0 0.0.0 8000", count).expect("a line");
+            assert_eq!(raw.saturated, saturated);
+        }
     }
 
     #[test]
