@@ -37,7 +37,8 @@ usage: cargo xtask tidy           check the invariants of ARCHITECTURE.md
                                   the module for WebAssembly, its npm package, and the viewer as a
                                   static page; exit code 3 where no compiler has the target
          --dev                    without optimisation across crates, which is built sooner
-         --test                   compare its answers with those of the command
+         --test                   compare its answers with those of the command, and test the
+                                  page in Chromium
          --out FOLDER             where; default `wasm` in the target folder
        cargo xtask nightly [OPTION...]
                                   long forms of all tests, and a dated record

@@ -333,7 +333,7 @@ if (sharedFolder !== undefined && existsSync(sharedFolder)) {
   ];
   shared.filter(({ folder, path }) => existsSync(join(folder, path))).forEach(compare);
 } else {
-  console.log("SKIPPED: captures beside the repository; to enable them: put the test data into ../shared");
+  console.log("SKIPPED: captures beside the repository in WebAssembly; to enable it: put the test data into ../shared");
 }
 console.log(`${captures} captures, ${listings} listings of ${bytes} bytes compared, ${failed} failed`);
 process.exitCode = failed > 0 || captures < 13 ? 1 : 0;

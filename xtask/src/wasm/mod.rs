@@ -24,10 +24,14 @@ const PACKAGE: [&str; 7] = [
     "tables.js",
 ];
 
+/// Where Chromium is installed.
+const BROWSERS: [&str; 3] =
+    ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+
 /// What is made.
 struct Options {
     out: PathBuf,
-    /// Compares the answers with those of the command.
+    /// Compares the answers with those of the command, and tests the page.
     test: bool,
     /// Without optimisation across crates, which is built sooner.
     dev: bool,
@@ -84,19 +88,33 @@ fn make(root: &Path, compiler: &Compiler, options: &Options) -> Result<(), Strin
     fs::copy(&module, package.join("tracewright.wasm")).map_err(failed)?;
     println!("{}: {} bytes", package.display(), fs::metadata(&module).map_err(failed)?.len());
     let command = command(root)?;
+    let made = options.out.join("page");
     if !root.join("viewer/node_modules/esbuild").is_dir() {
         println!("SKIPPED: the page; to enable it: npm ci --prefix viewer --ignore-scripts");
     } else {
-        page(root, &module, &command, &options.out.join("page"))?;
+        page(root, &module, &command, &made)?;
     }
-    if options.test {
-        let mut node = Command::new("node");
-        node.arg(root.join("crates/wasm/tests/run.mjs")).args([&module, &command]);
-        let shared = std::env::var_os("TRACEWRIGHT_SHARED").map(PathBuf::from);
-        node.arg(shared.unwrap_or_else(|| root.join("../shared")));
-        done("node", &mut node)?;
+    if options.test { test(root, &module, &command, &made) } else { Ok(()) }
+}
+
+/// Compares the answers with those of the command, in Node, and tests the page in Chromium.
+fn test(root: &Path, module: &Path, command: &Path, page: &Path) -> Result<(), String> {
+    let shared = std::env::var_os("TRACEWRIGHT_SHARED").map(PathBuf::from);
+    let shared = shared.unwrap_or_else(|| root.join("../shared"));
+    let mut node = Command::new("node");
+    node.arg(root.join("crates/wasm/tests/run.mjs")).args([module, command, &shared]);
+    done("node", &mut node)?;
+    let viewer = root.join("viewer");
+    let has_browser = BROWSERS.iter().any(|path| Path::new(path).is_file());
+    if !has_browser || !page.is_dir() || !viewer.join("node_modules/playwright-core").is_dir() {
+        let help = "apt-get install chromium, and npm ci --prefix viewer --ignore-scripts";
+        println!("SKIPPED: the page in a browser; to enable it: {help}");
+        return Ok(());
     }
-    Ok(())
+    let mut node = Command::new("node");
+    node.args(["tests/run.mjs", "dropped:"]).current_dir(viewer);
+    node.env("TRACEWRIGHT_PAGE", page).env("TRACEWRIGHT_SHARED", shared);
+    done("node", &mut node)
 }
 
 /// Builds the module, and returns it.
