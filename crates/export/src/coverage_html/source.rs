@@ -34,6 +34,16 @@ fn part_of(line: u32) -> usize {
     (line.saturating_sub(1) / LINES) as usize
 }
 
+/// The first line of page `at`, from 0.
+fn first_of(at: usize) -> u32 {
+    (at as u32).saturating_mul(LINES).saturating_add(1)
+}
+
+/// The last line of page `at`, from 0.
+fn last_of(at: usize) -> u32 {
+    first_of(at).saturating_add(LINES - 1)
+}
+
 /// The name of the first page of file `n`, from 0, that is written.
 pub(super) fn first_page(n: usize, source: &SourceFile) -> String {
     page::file(&stem(n), parts(source).first().copied().unwrap_or(0))
@@ -100,7 +110,7 @@ pub(super) fn pages(
     before += &shown.beyond();
     let title = |at: usize| match all.len() {
         1 => path.to_owned(),
-        _ => format!("{path}, lines {} to {}", at as u32 * LINES + 1, (at as u32 + 1) * LINES),
+        _ => format!("{path}, lines {} to {}", first_of(at), last_of(at)),
     };
     let page = |(position, at): (usize, &usize)| {
         let links = part_links(n, &all, position);
@@ -148,8 +158,7 @@ impl Shown<'_> {
 
     /// Part `at` of the file: its text, branches, and decisions.
     fn part(&self, at: usize) -> String {
-        let first = at as u32 * LINES + 1;
-        let last = first.saturating_add(LINES - 1);
+        let (first, last) = (first_of(at), last_of(at));
         let mut out = self.lines(first, last);
         let lines: BTreeMap<u32, &Line> =
             self.source.lines.range(first..=last).map(|(n, line)| (*n, line)).collect();
@@ -211,7 +220,10 @@ impl Shown<'_> {
                     row(number, text);
                     number + 1
                 });
-                self.listed.range(end..=last).for_each(|number| row(*number, ""));
+                self.listed
+                    .range(end.min(last)..=last)
+                    .filter(|own| **own >= end)
+                    .for_each(|number| row(*number, ""));
             }
             Err(_) => {
                 self.listed.range(first..=last).for_each(|number| row(*number, ""));

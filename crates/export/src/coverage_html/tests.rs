@@ -149,6 +149,62 @@ fn the_most_basic_part_is_listed() {
     assert_eq!(found.implied, [3, 6, 0, 0, 0, 0], "{listed:#?}");
 }
 
+/// Lists have a bounded number of rows on a page, and a page of a file a bounded number of
+/// branches; what is left out is stated. Texts beyond the bound of all are left out.
+#[test]
+fn pages_are_bounded() {
+    let many = 4500_u32;
+    let functions = (0..many).map(|n| function(&format!("f{n}"), (n + 1, n + 1), Some(0)));
+    let branches = (0..3000).map(|n| BranchOutcomes { address: n, counts: [Some(0), Some(1)] });
+    let line = |branches| Line { count: Some(1), branches };
+    let mut lines: BTreeMap<u32, Line> = (1..=many).map(|n| (n, line(Vec::new()))).collect();
+    lines.insert(7, line(branches.collect()));
+    let source = SourceFile { lines, functions: functions.collect(), ..SourceFile::default() };
+    let other = SourceFile {
+        lines: BTreeMap::from([1, 1_000_000, u32::MAX].map(|n| (n, line(Vec::new())))),
+        ..SourceFile::default()
+    };
+    let sources = BTreeMap::from([("a.c".to_owned(), source), ("b.c".to_owned(), other)]);
+    let read = |path: &str, _: &SourceFile| {
+        // Each line counts more than its bytes.
+        Ok(if path == "a.c" { "\n".repeat(many as usize) } else { "\n".repeat(5 << 20) })
+    };
+    let report = CoverageReport {
+        sources: &sources,
+        runs: &CoverageRuns::default(),
+        losses: 0,
+        criterion: Criterion::Masking,
+        tool: String::new(),
+        command: Vec::new(),
+        limits: &[],
+        exemptions: None,
+        changes: None,
+        object: &[],
+        text: &read,
+    };
+    let mut all = BTreeMap::new();
+    report.write(|name, bytes| {
+        all.insert(name.to_owned(), String::from_utf8(bytes).unwrap());
+        true
+    });
+    let rows = |name: &str| all[name].matches("<th scope=\"row\"").count();
+    assert_eq!(rows("functions.html"), 2000);
+    assert_eq!(rows("functions-3.html"), 500);
+    assert!(all["functions-2.html"].contains("Page 2 of 3"));
+    assert_eq!(all.keys().filter(|name| name.starts_with("file-0001")).count(), 5);
+    assert!(all["file-0001.html"].contains("1000 more branches: coverage.jsonl has all."));
+    assert!(all["file-0002.html"].contains("texts of all files have more than 256 MiB"));
+    assert!(all["file-0002-4294968.html"].contains("id=\"L4294967295\""));
+    assert!(all.values().all(|page| page.len() < 2 << 20));
+    // Writing ends where the pages cannot be written.
+    let mut count = 0;
+    report.write(|_, _| {
+        count += 1;
+        count < 3
+    });
+    assert_eq!(count, 3);
+}
+
 /// The colours are those of the viewer's page.
 #[test]
 fn colours_are_those_of_the_viewer() {
