@@ -114,6 +114,11 @@ pub(super) fn parts(stem: &str, n: usize, all: usize) -> String {
     format!("<nav class=\"parts\" aria-label=\"Pages of this list\"><ul>{links}</ul></nav>\n")
 }
 
+/// Links to pages once more, below what is listed: under a name of its own.
+pub(super) fn below(links: &str) -> String {
+    links.replacen("aria-label=\"Pages", "aria-label=\"Below: pages", 1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -114,7 +114,7 @@ pub(super) fn pages(
     };
     let page = |(position, at): (usize, &usize)| {
         let links = part_links(n, &all, position);
-        let body = format!("{links}{before}{}{links}", shown.part(*at));
+        let body = format!("{links}{before}{}{}", shown.part(*at), page::below(&links));
         (page::file(&stem(n), *at), frame.page(&title(*at), "", &body))
     };
     all.iter().enumerate().map(page).collect()

@@ -106,7 +106,7 @@ impl List<'_> {
                 table.row(&id, &cells);
             }
             body += &table.end();
-            body += &links;
+            body += &page::below(&links);
             let title = match all {
                 1 => self.title.to_owned(),
                 _ => format!("{}, page {} of {all}", self.title, n + 1),

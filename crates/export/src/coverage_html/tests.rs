@@ -195,7 +195,12 @@ fn pages_are_bounded() {
     assert!(all["file-0001.html"].contains("1000 more branches: coverage.jsonl has all."));
     assert!(all["file-0002.html"].contains("texts of all files have more than 256 MiB"));
     assert!(all["file-0002-4294968.html"].contains("id=\"L4294967295\""));
-    assert!(all.values().all(|page| page.len() < 2 << 20));
+    for (name, page) in &all {
+        assert!(page.len() < 2 << 20, "{name}");
+        // A screen reader lists regions and navigations by their names.
+        let names = attributes(page, "aria-label");
+        assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "{name}");
+    }
     // Writing ends where the pages cannot be written.
     let mut count = 0;
     report.write(|_, _| {
