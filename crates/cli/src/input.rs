@@ -516,11 +516,15 @@ fn buffers(capture: &Capture, args: &InputArgs) -> Result<Vec<usize>, Fail> {
             Some(buffer) => Ok(vec![buffer]),
             None => {
                 let names: Vec<_> = capture.buffers.iter().map(|b| b.name.as_str()).collect();
-                let names = names.join(", ");
-                Err(Fail::input(
-                    args.path(),
-                    &format!("unknown buffer `{name}`; --source expects one of {names}"),
-                ))
+                let mut message = format!(
+                    "unknown buffer `{name}`; --source expects one of {}",
+                    names.join(", ")
+                );
+                if capture.sources.iter().any(|source| source.name == *name) {
+                    message += "; this is the name of a trace source, which --id selects by the \
+                                trace ID that `info` lists";
+                }
+                Err(Fail::input(args.path(), &message))
             }
         };
     }

@@ -23,6 +23,21 @@ fn of(all: &[String], select: impl Fn(&str) -> bool) -> Vec<&str> {
     all.iter().map(String::as_str).filter(|line| select(line)).collect()
 }
 
+/// `--source` is the name of a buffer: the name of a trace source has another option.
+#[test]
+fn a_trace_source_is_selected_by_its_id() {
+    let folder = Folder::with_demo("select-source");
+    let demo = folder.demo();
+    let refused = tracewright(&args("decode --source ETM_0", &[&demo]));
+    assert_eq!((refused.code, refused.out.as_str()), (Some(2), ""));
+    let expected = "--source expects one of ETB; this is the name of a trace source, which --id ";
+    assert!(refused.err.contains(expected), "{}", refused.err);
+    let neither = tracewright(&args("decode --source ETM_9", &[&demo])).err;
+    assert!(neither.contains("expects one of ETB") && !neither.contains("--id"), "{neither}");
+    let own = lines("decode --id 0x10", &demo);
+    assert!(!own.is_empty() && own.iter().all(|line| line.contains(" ETM_0 ")));
+}
+
 #[test]
 fn kinds() {
     let folder = Folder::with_demo("select-kinds");
