@@ -9,10 +9,11 @@ use clap::Args;
 Examples:
   tracewright selftest                                each requirement, and whether it is met
   tracewright selftest --save results.txt             and the results, to compare on another machine
-  tracewright selftest --only COV                     requirements whose numbers begin so")]
+  tracewright selftest --only COV                     the requirements of a group")]
 pub struct SelftestArgs {
-    /// Only requirements whose numbers begin with this (repeatable).
-    #[arg(long, value_name = "NUMBER")]
+    /// Only the requirement with this number, such as DEC-1, or those of a group, such as DEC
+    /// (repeatable).
+    #[arg(long, value_name = "NUMBER|GROUP")]
     pub only: Vec<String>,
     /// Compare with the results in FILE, which --save wrote, instead of the built-in ones.
     #[arg(long, value_name = "FILE")]

@@ -92,7 +92,8 @@ fn all_requirements_are_met() {
         assert_eq!(digests[format!("DEC-{}", n + 1).as_str()], digest, "{name}");
     }
     // Another result, one that is missing, and a part.
-    let wrong = text.replacen("DEC-7 ", "DEC-7 0", 1).replacen("COV-2", "COV-99", 1);
+    let other = digests["DEC-7"].chars().rev().collect::<String>();
+    let wrong = text.replacen(digests["DEC-7"], &other, 1).replacen("COV-2", "COV-99", 1);
     fs::write(folder.path("wrong.txt"), wrong).unwrap();
     words = args("selftest --results", &[&folder.path("wrong.txt")]);
     let output = tracewright(&words);
@@ -104,10 +105,25 @@ fn all_requirements_are_met() {
     assert!(output.out.contains("no result is stored") && output.out.contains("FAILED: "));
     let part = tracewright(&args("selftest --only COV --only DEC-1", &[]));
     let shown = part.out.lines().filter(|line| line.starts_with("ok")).count();
-    // DEC-1 and DEC-10 to DEC-13; four of coverage.
-    assert_eq!((part.code, shown), (Some(0), 9), "{}", part.out);
-    let none = tracewright(&args("selftest --only NONE", &[]));
-    assert_eq!((none.code, none.out.as_str()), (Some(2), ""), "{}", none.err);
+    // One of a group, and a group of four.
+    assert_eq!((part.code, shown), (Some(0), 5), "{}", part.out);
+    for none in ["NONE", "CO", "COV-4", "DEC-", ""] {
+        let none = tracewright(&["selftest", "--only", none]);
+        assert_eq!((none.code, none.out.as_str()), (Some(2), ""), "{}", none.err);
+        assert!(none.err.contains("docs/qualification.md"), "{}", none.err);
+    }
+    // What is no file of results.
+    for damaged in ["hello\n", "DEC-1 00\n", " \n", "DEC-1\n"] {
+        fs::write(folder.path("wrong.txt"), format!("{text}{damaged}")).unwrap();
+        let refused = tracewright(&args("selftest --results", &[&folder.path("wrong.txt")]));
+        assert_eq!((refused.code, refused.out.as_str()), (Some(2), ""), "{}", refused.err);
+        assert!(refused.err.contains("line 19"), "{}", refused.err);
+    }
+    let path = results.to_str().unwrap();
+    let same = tracewright(&["selftest", "--results", path, "--save", path]);
+    assert_eq!(same.code, Some(2));
+    assert!(same.err.contains("--save") && !same.err.contains("--output"), "{}", same.err);
+    assert_eq!(fs::read_to_string(&results).unwrap(), text);
 }
 
 /// The captures of the suite are those of `tests/captures`; BLESS=1 writes them. They are small.

@@ -21,6 +21,7 @@ mod suite;
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::path::Path;
 
 use tracewright::analysis::coverage_runs::Digest;
 use tracewright::capture::{plain, read_regular};
@@ -37,14 +38,16 @@ const MAX_FILE: u64 = 1 << 20;
 /// Runs the verb.
 pub fn run(args: &SelftestArgs) -> Result<bool, Fail> {
     let wanted = |check: &&Check| {
-        args.only.is_empty() || args.only.iter().any(|begin| check.number.starts_with(begin))
+        args.only.is_empty() || args.only.iter().any(|which| is_of(check.number, which))
     };
     let checks: Vec<&Check> = CHECKS.iter().filter(wanted).collect();
-    let matches = |begin: &&String| checks.iter().any(|own| own.number.starts_with(*begin));
-    if let Some(begin) = args.only.iter().find(|begin| !matches(begin)) {
-        return Err(Fail::option("--only", &plain::line(begin), "no requirement begins with it"));
+    let matches = |which: &&String| checks.iter().any(|own| is_of(own.number, which));
+    if let Some(which) = args.only.iter().find(|which| !matches(which)) {
+        let why = "no requirement that is executed here has this number, and no group this name; \
+                   docs/qualification.md has all of them";
+        return Err(Fail::option("--only", &plain::line(which), why));
     }
-    let stored = match &args.results {
+    let text = match &args.results {
         None => RESULTS.to_owned(),
         Some(path) => {
             let bytes = read_regular(path, MAX_FILE);
@@ -52,8 +55,16 @@ pub fn run(args: &SelftestArgs) -> Result<bool, Fail> {
             String::from_utf8(bytes).map_err(|_| Fail::input(path, "not text"))?
         }
     };
-    let stored: BTreeMap<&str, &str> = stored.lines().filter_map(|l| l.split_once(' ')).collect();
+    let stored = results(&text).map_err(|line| {
+        let path = args.results.as_deref().unwrap_or(Path::new("results.txt"));
+        let why =
+            "expected the number of a requirement and a SHA-256 digest, as --save writes them";
+        Fail::input(path, &format!("line {line}: {why}"))
+    })?;
     let inputs = Inputs::of_files(args.results.iter().cloned().collect());
+    if let Some(save) = &args.save {
+        inputs.refuse_as("--save", Some(save))?;
+    }
     let saved = args.save.as_deref().map(|path| Output::open(Some(path), &inputs)).transpose()?;
     let mut output = Output::standard()?;
     let mut digests = String::new();
@@ -90,4 +101,24 @@ pub fn run(args: &SelftestArgs) -> Result<bool, Fail> {
     }
     output.close()?;
     Ok(good)
+}
+
+/// Whether `which` is the number of a requirement, such as `DEC-1`, or its group, such as `DEC`.
+fn is_of(number: &str, which: &str) -> bool {
+    let rest = number.strip_prefix(which);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-') && !which.is_empty())
+}
+
+/// The digest of each requirement, or the number of a line that is none.
+fn results(text: &str) -> Result<BTreeMap<&str, &str>, usize> {
+    let mut all = BTreeMap::new();
+    for (n, line) in (1..).zip(text.lines()) {
+        let (number, digest) = line.split_once(' ').ok_or(n)?;
+        let is_digest = digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if number.is_empty() || !is_digest {
+            return Err(n);
+        }
+        all.insert(number, digest);
+    }
+    Ok(all)
 }
