@@ -86,7 +86,12 @@ pub struct Tally {
 impl Counts {
     /// Bytes of the source.
     pub const fn bytes(&self) -> u64 {
-        self.packet_bytes + self.unsynchronised + self.undecodable
+        self.packet_bytes.saturating_add(self.unsynchronised).saturating_add(self.undecodable)
+    }
+
+    /// Undecodable bytes, without those of a packet that the end of the trace truncates.
+    pub const fn damaged(&self) -> u64 {
+        self.undecodable.saturating_sub(self.truncated)
     }
 
     /// Whether more than a quarter of the bytes come before the synchronisation from which decoding
@@ -97,9 +102,9 @@ impl Counts {
 
     /// Whether there is any instruction, exception, software write or data access.
     pub const fn has_activity(&self) -> bool {
-        let writes = self.software_writes + self.dwt_events;
-        let instructions = self.instructions + self.unknown_instructions;
-        instructions + self.exceptions + writes + self.data_accesses > 0
+        let writes = self.software_writes | self.dwt_events;
+        let instructions = self.instructions | self.unknown_instructions;
+        instructions | self.exceptions | writes | self.data_accesses != 0
     }
 
     /// Counts an element other than a range.
@@ -149,7 +154,7 @@ impl Tally {
     /// the trace truncates.
     pub fn undecodable(&self) -> u64 {
         let sources = self.sources.iter();
-        self.bad_frames + sources.map(|c| c.undecodable - c.truncated).sum::<u64>()
+        sources.map(Counts::damaged).fold(self.bad_frames, u64::saturating_add)
     }
 
     #[inline]
@@ -161,7 +166,8 @@ impl Tally {
     }
 
     fn unknown_id(&mut self, id: u16, bytes: u64) {
-        *self.unknown_ids.entry(id).or_default() += bytes;
+        let sum = self.unknown_ids.entry(id).or_default();
+        *sum = sum.saturating_add(bytes);
     }
 
     #[cold]
@@ -182,7 +188,8 @@ impl Tally {
     /// The number of times that trace was lost: gaps, and sources of whose bytes none are packets.
     pub fn losses(&self) -> u64 {
         let silent = |c: &Counts| u64::from(c.bytes() > 0 && c.packets == 0);
-        self.sources.iter().map(|c| c.gaps + silent(c)).sum()
+        let counts = self.sources.iter().map(|c| c.gaps.saturating_add(silent(c)));
+        counts.fold(0, u64::saturating_add)
     }
 
     /// Whether any byte was undecodable, any packet inconsistent, or program memory missing.
@@ -203,10 +210,10 @@ impl Merge for Tally {
         for (id, bytes) in later.unknown_ids {
             self.unknown_id(id, bytes);
         }
-        self.padding += later.padding;
-        self.bad_frames += later.bad_frames;
-        self.no_source += later.no_source;
-        self.triggers += later.triggers;
+        self.padding = self.padding.saturating_add(later.padding);
+        self.bad_frames = self.bad_frames.saturating_add(later.bad_frames);
+        self.no_source = self.no_source.saturating_add(later.no_source);
+        self.triggers = self.triggers.saturating_add(later.triggers);
     }
 }
 
@@ -240,31 +247,31 @@ impl Merge for Counts {
             expansion_limits,
             first_expansion_limit,
         } = later;
-        self.packet_bytes += packet_bytes;
-        self.packets += packets;
-        self.syncs += syncs;
-        self.unsynchronised += unsynchronised;
-        self.undecodable += undecodable;
-        self.truncated += truncated;
+        self.packet_bytes = self.packet_bytes.saturating_add(packet_bytes);
+        self.packets = self.packets.saturating_add(packets);
+        self.syncs = self.syncs.saturating_add(syncs);
+        self.unsynchronised = self.unsynchronised.saturating_add(unsynchronised);
+        self.undecodable = self.undecodable.saturating_add(undecodable);
+        self.truncated = self.truncated.saturating_add(truncated);
         self.first_undecodable = self.first_undecodable.or(first_undecodable);
-        self.elements += elements;
-        self.ranges += ranges;
-        self.instructions += instructions;
-        self.unknown_instructions += unknown_instructions;
-        self.no_code += no_code;
+        self.elements = self.elements.saturating_add(elements);
+        self.ranges = self.ranges.saturating_add(ranges);
+        self.instructions = self.instructions.saturating_add(instructions);
+        self.unknown_instructions = self.unknown_instructions.saturating_add(unknown_instructions);
+        self.no_code = self.no_code.saturating_add(no_code);
         if self.first_no_code.is_none() {
             (self.first_no_code, self.first_no_code_space) = (first_no_code, first_no_code_space);
         }
-        self.zero_timestamps += zero_timestamps;
-        self.exceptions += exceptions;
-        self.software_writes += software_writes;
-        self.dwt_events += dwt_events;
-        self.data_accesses += data_accesses;
-        self.gaps += gaps;
-        self.ambiguities += ambiguities;
-        self.inconsistencies += inconsistencies;
+        self.zero_timestamps = self.zero_timestamps.saturating_add(zero_timestamps);
+        self.exceptions = self.exceptions.saturating_add(exceptions);
+        self.software_writes = self.software_writes.saturating_add(software_writes);
+        self.dwt_events = self.dwt_events.saturating_add(dwt_events);
+        self.data_accesses = self.data_accesses.saturating_add(data_accesses);
+        self.gaps = self.gaps.saturating_add(gaps);
+        self.ambiguities = self.ambiguities.saturating_add(ambiguities);
+        self.inconsistencies = self.inconsistencies.saturating_add(inconsistencies);
         self.first_inconsistency = self.first_inconsistency.or(first_inconsistency);
-        self.expansion_limits += expansion_limits;
+        self.expansion_limits = self.expansion_limits.saturating_add(expansion_limits);
         self.first_expansion_limit = self.first_expansion_limit.or(first_expansion_limit);
     }
 }

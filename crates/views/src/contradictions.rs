@@ -31,30 +31,30 @@ impl Contradictions {
 
     /// Adds others.
     pub fn merge(&mut self, other: Contradictions) {
-        self.ranges += other.ranges;
-        self.inconsistencies += other.inconsistencies;
-        self.at_exceptions += other.at_exceptions;
-        self.missing += other.missing;
+        self.ranges = self.ranges.saturating_add(other.ranges);
+        self.inconsistencies = self.inconsistencies.saturating_add(other.inconsistencies);
+        self.at_exceptions = self.at_exceptions.saturating_add(other.at_exceptions);
+        self.missing = self.missing.saturating_add(other.missing);
     }
 
     /// Adds those of a buffer.
     pub fn add(&mut self, tally: &Tally) {
         for source in &tally.sources {
-            self.ranges += source.ranges;
-            self.inconsistencies += source.inconsistencies;
+            self.ranges = self.ranges.saturating_add(source.ranges);
+            self.inconsistencies = self.inconsistencies.saturating_add(source.inconsistencies);
             let first = source.first_inconsistency.map(|(_, first)| first);
             if first == Some(Inconsistency::AddressNotReached)
                 && source.inconsistencies <= source.exceptions
             {
-                self.at_exceptions += source.inconsistencies;
+                self.at_exceptions = self.at_exceptions.saturating_add(source.inconsistencies);
             }
-            self.missing += source.no_code;
+            self.missing = self.missing.saturating_add(source.no_code);
         }
     }
 
     /// The share of the ranges and of `count`, in percent.
     fn share(&self, count: u64) -> String {
-        let share = 100.0 * count as f64 / (self.ranges + count).max(1) as f64;
+        let share = 100.0 * count as f64 / self.ranges.saturating_add(count).max(1) as f64;
         if share < 0.05 { "less than 0.1".to_owned() } else { format!("{share:.1}") }
     }
 
@@ -67,7 +67,7 @@ impl Contradictions {
         let why = if self.at_exceptions == wrong {
             "the image may be another build, or exceptions interrupted instructions that go on \
              later, such as LDM"
-        } else if wrong.saturating_mul(MANY) >= ranges + wrong {
+        } else if wrong.saturating_mul(MANY) >= ranges.saturating_add(wrong) {
             "the image may be another one"
         } else {
             "the image may be another build, or packets were lost"

@@ -396,7 +396,8 @@ impl Decoded<'_> {
     fn other_framing(&self) -> Option<(Framing, u64)> {
         let sane = |tally: &Tally, n: usize| {
             let c = tally.of(n);
-            c.packets > 0 && (c.undecodable + c.unsynchronised) * 4 < c.bytes()
+            c.packets > 0
+                && c.undecodable.saturating_add(c.unsynchronised).saturating_mul(4) < c.bytes()
         };
         let any = |tally: &Tally| (0..self.sources.len()).any(|n| sane(tally, n));
         if self.plan.link.is_some() || self.sources.is_empty() || any(self.tally) {
@@ -449,9 +450,7 @@ impl Decoded<'_> {
         }
         let start = self.buffer()?.head(TRIAL);
         let read = (0..self.sources.len()).map(|n| self.tally.of(n));
-        let good = read
-            .into_iter()
-            .any(|c| c.syncs > 0 && c.undecodable - c.truncated < c.packet_bytes / 8);
+        let good = read.into_iter().any(|c| c.syncs > 0 && c.damaged() < c.packet_bytes / 8);
         if good || !may_be_frames(&start) {
             return None;
         }

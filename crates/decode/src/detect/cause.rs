@@ -96,9 +96,9 @@ impl Cause {
         if plan.messages.is_some() || plan.link.is_some() {
             return None;
         }
-        let stray: u64 = tally.unknown_ids.values().sum();
-        let known: u64 = counts.iter().map(Counts::bytes).sum();
-        let is_stray = stray * 10 > stray + known;
+        let stray = sum(tally.unknown_ids.values().copied());
+        let known = sum(counts.iter().map(Counts::bytes));
+        let is_stray = stray.saturating_mul(10) > stray.saturating_add(known);
         // A file that cannot be read is the reason for addresses outside of the others.
         let has_code =
             !capture.memory.is_empty() && capture.memory.iter().all(|dump| dump.bytes.is_some());
@@ -106,8 +106,8 @@ impl Cause {
             .filter(|n| counts.get(*n).is_some_and(|c| is_suspect(c, has_code)))
             .collect();
         // Nothing is a frame, or no frame has data of a source.
-        let is_empty = known == 0 && stray + tally.bad_frames >= LEAST;
-        if suspects.is_empty() && !is_empty && (!is_stray || known + stray < ENOUGH) {
+        let is_empty = known == 0 && stray.saturating_add(tally.bad_frames) >= LEAST;
+        if suspects.is_empty() && !is_empty && (!is_stray || known.saturating_add(stray) < ENOUGH) {
             return None;
         }
         let ports = plan.sources.iter().any(|source| source.config.protocol().has_own_port());
@@ -135,8 +135,8 @@ impl Cause {
             return Some(Cause::Framing { framing, reason });
         }
         // Frames at another byte have other IDs, or bytes that are no packets.
-        let lost: u64 = counts.iter().filter(|c| is_lost(c)).map(Counts::bytes).sum();
-        let misread = is_stray || is_empty || lost * 2 > known;
+        let lost = sum(counts.iter().filter(|c| is_lost(c)).map(Counts::bytes));
+        let misread = is_stray || is_empty || lost.saturating_mul(2) > known;
         let other = best.skip != 0 && best.framing == plan.framing && margin >= 60;
         let other = other && found.best().is_some();
         if misread && other && is_ordered(&head, best) {
@@ -160,7 +160,7 @@ impl Cause {
 fn ntrace(capture: &Capture, plan: &Plan, counts: &[Counts], head: &[u8]) -> Option<Cause> {
     let first = plan.sources.first().filter(|_| plan.framing == Framing::Raw)?;
     let AnyConfig::Ntrace(config) = &first.config else { return None };
-    let known: u64 = counts.iter().map(Counts::bytes).sum();
+    let known = sum(counts.iter().map(Counts::bytes));
     if known < LEAST || !counts.iter().any(is_astray) {
         return None;
     }
@@ -177,9 +177,9 @@ fn ntrace(capture: &Capture, plan: &Plan, counts: &[Counts], head: &[u8]) -> Opt
 /// Whether the messages of a source do not fit together, or do not fit the program: after one that
 /// contradicts it, nothing is followed up to the next synchronisation.
 fn is_astray(c: &Counts) -> bool {
-    let undecodable = c.undecodable + c.unsynchronised - c.truncated;
-    let contradicted = (c.inconsistencies - c.expansion_limits) * 4 > c.syncs;
-    c.packets > 0 && (c.instructions == 0 || undecodable * 100 > c.bytes() || contradicted)
+    let undecodable = unread(c).saturating_mul(100) > c.bytes();
+    let contradicted = contradictions(c).saturating_mul(4) > c.syncs;
+    c.packets > 0 && (c.instructions == 0 || undecodable || contradicted)
 }
 
 /// Whether a few IDs have nearly all bytes of the frames at the byte that `candidate` states. At a
@@ -201,11 +201,12 @@ fn sources(plan: &Plan, tally: &Tally, own: &Candidate) -> Option<Cause> {
     // The data stream of a unit is known to be one.
     let ids = tally.unknown_ids.iter().map(|(&id, &bytes)| (id, bytes));
     let ids = ids.filter(|(id, _)| plan.data_stream(*id).is_none());
-    let stray: u64 = ids.clone().map(|(_, bytes)| bytes).sum();
-    let is_much = |bytes: u64| bytes >= FEW && bytes * 50 >= stray;
+    let stray = sum(ids.clone().map(|(_, bytes)| bytes));
+    let is_much = |bytes: u64| bytes >= FEW && bytes.saturating_mul(50) >= stray;
     let much: Vec<(u16, u64)> = ids.filter(|(_, bytes)| is_much(*bytes)).collect();
-    let bytes: u64 = much.iter().map(|(_, bytes)| bytes).sum();
-    if much.is_empty() || much.len() > SOURCES || bytes * 10 < stray * 9 {
+    let bytes = sum(much.iter().map(|(_, bytes)| *bytes));
+    if much.is_empty() || much.len() > SOURCES || bytes.saturating_mul(10) < stray.saturating_mul(9)
+    {
         return None;
     }
     let sources = much.into_iter().map(|(id, bytes)| {
@@ -243,30 +244,45 @@ fn is_suspect(c: &Counts, has_code: bool) -> bool {
 /// Whether packets end at undecodable bytes between many of the synchronisations: those of another
 /// protocol take the beginning of the next one.
 fn is_interrupted(c: &Counts) -> bool {
-    c.undecodable > c.truncated && c.gaps >= 4 && c.gaps * 20 > c.syncs
+    c.undecodable > c.truncated && c.gaps >= 4 && c.gaps.saturating_mul(20) > c.syncs
 }
 
 /// Whether so much is wrong that a register must be another one.
 fn is_garbled(c: &Counts) -> bool {
-    (c.undecodable - c.truncated) * 50 > c.bytes()
-        || c.unsynchronised * 2 > c.bytes()
+    c.damaged().saturating_mul(50) > c.bytes()
+        || c.unsynchronised.saturating_mul(2) > c.bytes()
         || is_contradicted(c)
 }
 
 /// Whether packets often contradict the program. A kernel that replaces instructions of its file
 /// has up to one inconsistency in 11 packets.
 fn is_contradicted(c: &Counts) -> bool {
-    (c.inconsistencies - c.expansion_limits) * 8 > c.packets
+    contradictions(c).saturating_mul(8) > c.packets
 }
 
 /// Whether nearly all addresses are outside of the program memory.
 fn is_outside(c: &Counts) -> bool {
-    c.no_code > 0 && c.no_code * 10 > (c.ranges + c.no_code) * 9
+    let all = c.ranges.saturating_add(c.no_code);
+    c.no_code > 0 && c.no_code.saturating_mul(10) > all.saturating_mul(9)
+}
+
+/// The bytes that are in no packet.
+fn unread(c: &Counts) -> u64 {
+    c.unsynchronised.saturating_add(c.damaged())
+}
+
+/// The inconsistencies that contradict the program.
+fn contradictions(c: &Counts) -> u64 {
+    c.inconsistencies.saturating_sub(c.expansion_limits)
+}
+
+fn sum(counts: impl Iterator<Item = u64>) -> u64 {
+    counts.fold(0, u64::saturating_add)
 }
 
 /// Whether many bytes are in no packet.
 fn is_lost(c: &Counts) -> bool {
-    (c.unsynchronised + c.undecodable - c.truncated) * 10 > c.bytes()
+    unread(c).saturating_mul(10) > c.bytes()
 }
 
 /// The cause of what was counted of one source.
@@ -345,11 +361,9 @@ fn parameters(inference: &Inference) -> Vec<String> {
 /// with those of `other`, at most half of the bytes in no packet and of the contradictions are
 /// left, and with `has_code` the addresses are not moved out of the program memory.
 fn is_proven(own: &Counts, other: &Counts, has_code: bool) -> bool {
-    let wrong = |c: &Counts| {
-        c.unsynchronised + c.undecodable - c.truncated + c.inconsistencies - c.expansion_limits
-    };
+    let wrong = |c: &Counts| unread(c).saturating_add(contradictions(c));
     let moved = has_code && is_outside(other) && !is_outside(own);
-    wrong(other) * 2 <= wrong(own) && !moved
+    wrong(other).saturating_mul(2) <= wrong(own) && !moved
 }
 
 /// The bytes of `stream` that are tried: from its first synchronisation on, or all of them.

@@ -27,7 +27,7 @@ impl Decoded<'_> {
         if c.bytes() == 0 {
             return;
         }
-        if c.instructions + c.unknown_instructions == 0
+        if c.instructions | c.unknown_instructions == 0
             && let Some((start, 0)) = self.filling()
         {
             remarks.push(remark(
@@ -43,12 +43,13 @@ impl Decoded<'_> {
             return;
         }
         if let Some((at, fault)) = c.first_undecodable.filter(|_| !reframe) {
-            remarks.push(undecodable(name, c.undecodable - c.truncated, at, fault));
+            remarks.push(undecodable(name, c.damaged(), at, fault));
         }
         if c.is_synchronised_late() && !reframe {
             remarks.push(unsynchronised(source, c));
         }
-        if (c.unsynchronised + c.undecodable) * 4 > c.bytes() && !reframe {
+        if c.unsynchronised.saturating_add(c.undecodable).saturating_mul(4) > c.bytes() && !reframe
+        {
             remarks.extend(profiles::remark(self));
         }
         if let Some(address) = c.first_no_code {
@@ -244,7 +245,7 @@ fn unsynchronised(source: &Source, c: &Counts) -> Remark {
 fn no_instructions(source: &Source, c: &Counts) -> Option<Remark> {
     let protocol = source.config.protocol();
     let instructions = protocol.traces_instructions() && protocol != AnyProtocol::Etmv4d;
-    if !instructions || c.packets == 0 || c.instructions + c.unknown_instructions > 0 {
+    if !instructions || c.packets == 0 || c.instructions | c.unknown_instructions > 0 {
         return None;
     }
     let speculative = match &source.config {

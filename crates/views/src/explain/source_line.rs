@@ -28,7 +28,7 @@ pub(super) fn write(source: &Source, c: &Counts, out: &mut String) {
         (c.data_accesses, "data accesses"),
         (c.gaps, "gaps"),
         (c.unsynchronised, "bytes before a synchronisation"),
-        (c.undecodable - c.truncated, "undecodable bytes"),
+        (c.damaged(), "undecodable bytes"),
         (c.truncated, "bytes of an incomplete packet"),
         (c.no_code, "addresses without program memory"),
         (c.ambiguities, "ambiguities"),

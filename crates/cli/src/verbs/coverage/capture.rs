@@ -142,7 +142,8 @@ pub(super) fn one(
         if let Ok(mut total) = total.lock() {
             total.instructions = total.instructions.saturating_add(raw.instructions());
             total.contradictions.add(tally);
-            total.losses += lost.count + job.decoded(tally).unseen();
+            let losses = lost.count.saturating_add(job.decoded(tally).unseen());
+            total.losses = total.losses.saturating_add(losses);
             ProgramCoverage::add(&mut total.covered, &files, raw, programs);
         }
     };
@@ -202,7 +203,7 @@ pub(super) fn one(
     }
     let Total { covered, mut losses, instructions, contradictions } =
         total.into_inner().unwrap_or_default();
-    losses += input.capture().losses(&input.buffers);
+    losses = losses.saturating_add(input.capture().losses(&input.buffers));
     if losses == 0 && instructions == 0 {
         // The trace does not show what was executed while it was recorded.
         losses = 1;

@@ -223,7 +223,7 @@ fn captures(
     output: &mut Output,
 ) -> Result<Captures, Fail> {
     let mut sources = BTreeMap::new();
-    let (mut programs, mut losses, mut good) = (Vec::new(), 0, true);
+    let (mut programs, mut losses, mut good) = (Vec::new(), 0u64, true);
     let mut input = first;
     let how = CoverageOptions {
         committed: args.how.committed,
@@ -255,7 +255,7 @@ fn captures(
         }
         good &= well;
         sound &= well_formed;
-        losses += lost;
+        losses = losses.saturating_add(lost);
         if matches!(args.format, CoverageFormatArg::Text) {
             output.print(&contradictions.text())?;
         }

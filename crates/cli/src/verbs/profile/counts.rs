@@ -222,9 +222,10 @@ pub fn one(
         let tally = counter.buffer(job, &options)?;
         if let Ok(mut counted) = counter.counted.lock() {
             counted.bytes = counted.bytes.saturating_add(job.buffer.size().unwrap_or(1));
-            counted.ranges += tally.sources.iter().map(|counts| counts.ranges).sum::<u64>();
+            let ranges = tally.sources.iter().map(|counts| counts.ranges);
+            counted.ranges = ranges.fold(counted.ranges, u64::saturating_add);
             counted.contradictions.add(&tally);
-            counted.undecodable += tally.undecodable();
+            counted.undecodable = counted.undecodable.saturating_add(tally.undecodable());
         }
         Ok(tally)
     };
