@@ -87,6 +87,12 @@ impl Space {
     pub const fn index(self) -> usize {
         self.0 as usize & (Self::COUNT - 1)
     }
+
+    /// The memory with this [`index`](Space::index).
+    pub const fn of_index(index: usize) -> Option<Space> {
+        let known = index < Space::COUNT && index & 0b111 <= 4 && index >> 3 <= 4;
+        if known { Some(Space(index as u8)) } else { None }
+    }
 }
 
 impl fmt::Debug for Space {

@@ -44,6 +44,7 @@ mod display;
 pub mod dwt_event;
 pub mod element;
 pub mod fault;
+mod fault_words;
 pub mod feed;
 pub mod instruction;
 pub mod interval;

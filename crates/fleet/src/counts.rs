@@ -7,7 +7,9 @@ use tracewright::base::{Counted, Element, Instruction, Kind, Last, Range};
 use tracewright::decode::{Counts, Listener, Tally};
 
 use crate::error::short;
+use crate::firsts::{self, FIRST, Firsts};
 use crate::part::Payload;
+use crate::plan::Piece;
 
 /// What was counted of a buffer.
 #[derive(Clone, Debug, Default)]
@@ -16,7 +18,7 @@ pub struct BufferCounts {
     pub raw: RawProfile,
     /// Losses of trace.
     pub losses: Losses,
-    /// The counts of the decoder, without the places of what was first.
+    /// The counts of the decoder.
     pub tally: Tally,
 }
 
@@ -99,9 +101,9 @@ const LINK: [LinkField; 4] = [
 ];
 
 impl BufferCounts {
-    /// Adds the counts to those of buffer `buffer` of `capture`.
-    pub fn put(mut self, capture: &Digest, buffer: usize, to: &mut Payload) {
-        let head = format!("{} {buffer}", short(capture));
+    /// Adds the counts of `piece`.
+    pub fn put(mut self, piece: &Piece, to: &mut Payload) {
+        let head = format!("{} {}", short(&piece.capture), piece.buffer);
         let mut put = |key: String, count: u64| {
             if count > 0 {
                 to.count(format!("{head} {key}"), count);
@@ -121,23 +123,28 @@ impl BufferCounts {
         for (id, bytes) in &self.tally.unknown_ids {
             put(format!("id {id}"), *bytes);
         }
+        firsts::put(&self.tally, piece.segments.0, |key| put(key, 1));
     }
 
     /// The counts of buffer `buffer` of `capture`. `None` where a key is not one of these.
     pub fn take(capture: &Digest, buffer: usize, from: &Payload) -> Option<BufferCounts> {
         let Payload::Counts(counts) = from else { return None };
         let head = format!("{} {buffer} ", short(capture));
-        let mut own = BufferCounts::default();
+        let (mut own, mut firsts) = (BufferCounts::default(), Firsts::default());
         for (key, count) in counts.range(head.clone()..) {
             let Some(key) = key.strip_prefix(&head) else { break };
-            own.add(key, *count)?;
+            own.add(key, *count, &mut firsts)?;
+            // A sum saturates at this number.
+            own.raw.saturated |= *count == u64::MAX;
         }
+        firsts.set(&mut own.tally.sources)?;
         Some(own)
     }
 
-    fn add(&mut self, key: &str, count: u64) -> Option<()> {
+    fn add(&mut self, key: &str, count: u64, firsts: &mut Firsts) -> Option<()> {
         let mut words = key.split(' ');
         match words.next()? {
+            FIRST => firsts.add(words)?,
             "losses" => self.losses.count = count,
             "source" => {
                 let n: usize = words.next()?.parse().ok().filter(|n| *n < 1 << 16)?;

@@ -42,6 +42,8 @@ pub enum FleetError {
         /// Both values.
         values: [String; 2],
     },
+    /// Parts are not of the same captures, programs and options: what differs.
+    Plan(Vec<String>),
     /// Two parts have the same segments.
     Shared {
         /// The segments.
@@ -82,6 +84,12 @@ impl fmt::Display for FleetError {
             FleetError::Different { what, values: [one, other] } => {
                 write!(f, "parts with another {what} have no sum: {one}, and {other}")
             }
+            FleetError::Plan(all) => write!(
+                f,
+                "parts of another plan have no sum; what differs: {}. Make all parts with the same \
+                 captures, programs, options and index",
+                all.join("; ")
+            ),
             FleetError::Shared { segments, units: [one, other] } => write!(
                 f,
                 "{segments} would be counted twice: they are in unit {one}, and in unit {other}"

@@ -13,7 +13,7 @@ use crate::plan::Piece;
 /// The type of the first line.
 const TYPE: &str = "tracewright-part";
 /// The version of the format.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 
 impl Part {
     /// Whether a file with these first bytes is a part.
@@ -98,12 +98,17 @@ impl Part {
         if stated != Some(Digest::of(before)) {
             return Err(failed(count, "the file was altered: its digest is another one"));
         }
+        let stated = end.get("lines").and_then(Value::as_u64);
+        if stated != Some(count.saturating_sub(1) as u64) {
+            let why = "the line has another number of lines than the file, or none";
+            return Err(failed(count, why));
+        }
         let mut lines = all.get(..last).unwrap_or_default().lines();
         let head = lines.next().and_then(parse);
-        if let Some(version) = head.as_ref().and_then(|own| own.get("version")?.as_u64())
-            && version != VERSION
-        {
-            let why = format!("the format has version {version}, and {VERSION} is known");
+        let version = head.as_ref().and_then(|own| own.get("version"));
+        if version.and_then(Value::as_u64) != Some(VERSION) {
+            let version = version.map_or("no version".to_owned(), |own| format!("version {own}"));
+            let why = format!("the format has {version}, and version {VERSION} is known");
             return Err(failed(1, &why));
         }
         let part = head.as_ref().and_then(first);

@@ -6,7 +6,9 @@
 //! | `plan.rs` | [`Plan`]: the [`Unit`]s of a job |
 //! | `part.rs` | [`Part`]: the result of some units, and the sum of parts |
 //! | `file.rs` | parts as files |
+//! | `difference.rs` | what differs between parts that have no sum |
 //! | `counts.rs` | what profiles and coverage are made of |
+//! | `firsts.rs` | where something happened first |
 //! | `lists.rs` | branch lists |
 //! | `measure.rs` | [`Measured`]: decodes a piece, and counts |
 //! | `error.rs` | [`FleetError`] |
@@ -30,8 +32,10 @@
 
 mod capture;
 mod counts;
+mod difference;
 mod error;
 mod file;
+mod firsts;
 pub mod lists;
 mod measure;
 mod part;

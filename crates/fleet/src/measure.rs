@@ -58,7 +58,7 @@ impl Measured<'_> {
             &mut |output| all.merge(output),
         )?;
         let counts = BufferCounts { raw: all.0, losses: all.1, tally: tally.clone() };
-        counts.put(&piece.capture, piece.buffer, to);
+        counts.put(piece, to);
         Ok((tally, ends.map(|ends| ends.map(|(own, ())| state(&describe, &own)))))
     }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use tracewright::analysis::coverage_runs::Digest;
 
 use crate::capture::CaptureIdentity;
+use crate::difference::{self, Origin};
 use crate::error::{FleetError, short};
 use crate::plan::{Piece, Plan, TOOL, Unit};
 
@@ -126,18 +127,7 @@ impl Part {
         };
         equal("version", &self.tool, &other.tool)?;
         equal("job", &self.job, &other.job)?;
-        for (data, its) in &other.captures {
-            let Some(own) = self.captures.get(data) else { continue };
-            let name = |digest: &Digest| format!("{} of capture {}", short(digest), short(data));
-            equal("program", &name(&own.programs), &name(&its.programs))?;
-            equal("set of options or registers", &name(&own.options), &name(&its.options))?;
-            if own.buffers != its.buffers {
-                let values = [own, its].map(|own| format!("{:?}", own.buffers));
-                return Err(FleetError::Different { what: "division into segments", values });
-            }
-        }
-        let name = |part: &Part| format!("{} of {} captures", short(&part.plan), part.total);
-        equal("plan", &name(self), &name(&other))?;
+        difference::check(&self.origin(), &other.origin())?;
         self.captures.extend(other.captures);
         for (id, done) in other.units {
             if self.units.contains_key(&id) {
@@ -148,6 +138,10 @@ impl Part {
         }
         self.payload.add(other.payload)?;
         self.check()
+    }
+
+    fn origin(&self) -> Origin<'_> {
+        Origin { captures: &self.captures, total: self.total, plan: self.plan }
     }
 
     /// Segments as a text.

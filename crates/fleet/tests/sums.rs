@@ -4,12 +4,14 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use tracewright::analysis::coverage_runs::Digest;
 use tracewright::capture::{Buffer, Bytes, Capture};
 use tracewright::decode::{Jobs, Options};
 use tracewright::index::{Index, Making, Shape};
 use tracewright::{Trace, read_capture};
 use tracewright_fleet::{
-    CaptureIdentity, FleetError, Job, Measured, Part, Payload, Plan, Planned, Unit, divided,
+    BufferCounts, CaptureIdentity, FleetError, Job, Measured, Part, Payload, Plan, Planned, Unit,
+    divided,
 };
 use tracewright_testing::{Random, shared, short_or_long, times};
 
@@ -103,6 +105,19 @@ impl Case {
         Measured { trace: &self.trace, plan, index, committed: false, jobs }
     }
 
+    /// The counts, and those of the decoder with the places of what was first.
+    fn shown(&self, payload: &Payload) -> (BTreeMap<String, u64>, Vec<String>) {
+        let Payload::Counts(counts) = payload else { unreachable!("counts") };
+        let buffers = self.identity.buffers.iter();
+        let tallies = buffers.filter_map(|own| {
+            let all = BufferCounts::take(&self.identity.data, own.number, payload)?;
+            Some(format!("{:?}", all.tally))
+        });
+        let tallies = tallies.collect();
+        let counts = counts.iter().filter(|(key, _)| !is_first(key));
+        (counts.map(|(key, count)| (key.clone(), *count)).collect(), tallies)
+    }
+
     /// What decoding whole buffers counts, on several threads and without the index.
     fn whole(&self, plan: &Plan) -> Payload {
         let mut all = Payload::Counts(BTreeMap::new());
@@ -122,6 +137,11 @@ impl Case {
         }
         all
     }
+}
+
+/// A count of first places of a unit: there is one for each unit.
+fn is_first(key: &str) -> bool {
+    key.split(' ').nth(2) == Some("first")
 }
 
 fn job_of(name: &str) -> Job {
@@ -169,7 +189,7 @@ fn merged(mut parts: Vec<Part>, random: &mut Random) -> Part {
 fn any_division_adds_up_to_the_whole() {
     let mut random = Random::new(5806);
     let paths = paths();
-    let (mut units, mut active) = (0, 0);
+    let (mut units, mut active, mut firsts) = (0, 0, 0);
     for round in 0..times(short_or_long(2, 40)) {
         for path in &paths {
             let capture = read_capture(path).expect("a capture");
@@ -195,12 +215,14 @@ fn any_division_adds_up_to_the_whole() {
                 let sum = merged(parts, &mut random);
                 sum.complete().expect("all units");
                 let whole = case.whole(&plan);
-                assert_eq!(sum.payload, whole, "{} {job}", case.name);
+                assert_eq!(case.shown(&sum.payload), case.shown(&whole), "{} {job}", case.name);
                 let Payload::Counts(counts) = whole else { unreachable!("counts") };
+                firsts += counts.keys().filter(|key| is_first(key)).count();
                 active += usize::from(counts.keys().any(|key| key.contains("executed")));
             }
         }
     }
+    assert!(firsts > 10, "{firsts} places of what was first");
     assert!(units > 300 && active > 10, "{units} units, {active} captures with instructions");
 }
 
@@ -250,7 +272,39 @@ fn parts_that_have_no_sum_are_refused() {
     };
     assert!(with(&|part| change(part, true)).contains("program"));
     assert!(with(&|part| change(part, false)).contains("options"));
-    assert!(with(&|part| part.total = 2).contains("plan"));
+    let text = with(&|part| part.total = 2);
+    assert!(text.contains("plan") && text.contains("number of captures: 1 and 2"), "{text}");
+    // The same data, divided in another way: there is an index, or another one.
+    let segments = |part: &mut Part| {
+        let own = part.captures.values_mut().flat_map(|own| &mut own.buffers);
+        own.for_each(|own| own.segments = 1);
+    };
+    let text = with(&|part| segments(part));
+    let count = case.identity.buffers[0].segments;
+    let divided = format!("divided in {count} segments, and not divided");
+    assert!(text.contains(&divided) && !text.contains("Extent"), "{text}");
+    let renamed = |part: &mut Part, change: &dyn Fn(&mut Part)| {
+        let all = std::mem::take(&mut part.captures);
+        let all = all.into_values().map(|own| (digest, CaptureIdentity { data: digest, ..own }));
+        part.captures = all.collect();
+        part.plan = digest;
+        change(part);
+    };
+    let text = with(&|part| renamed(part, &segments));
+    assert!(text.contains(&divided), "{text}");
+    let text = with(&|part| renamed(part, &|_| ()));
+    assert!(text.contains("bytes of the trace"), "{text}");
+    let longer = |part: &mut Part| {
+        let own = part.captures.values_mut().flat_map(|own| &mut own.buffers);
+        own.for_each(|own| own.bytes += 1);
+    };
+    assert!(with(&|part| renamed(part, &longer)).contains("bytes of buffer"));
+    let text = with(&|part| {
+        part.captures.clear();
+        part.units.clear();
+        part.plan = Digest::of(b"another plan");
+    });
+    assert!(text.contains("no unit"), "{text}");
 
     // A unit that did not begin in the state in which the one before it ended.
     let mut next = of(1);
@@ -284,6 +338,28 @@ fn damaged_files_are_refused() {
             }
         }
         assert!(Part::read(&other).is_err() || other == bytes);
+    }
+    // The first and the last line are complete, also where the digest is that of the bytes.
+    let text = String::from_utf8(bytes).expect("text");
+    let again = |text: &str, change: &dyn Fn(&str) -> String| {
+        let (before, last) = text.trim_end().rsplit_once('\n').expect("lines");
+        let (_, digest) = last.split_once("sha256").expect("a digest");
+        let own = Digest::of(format!("{before}\n").as_bytes()).to_string();
+        let last = last.replace(digest, &format!("\":\"{own}\"}}"));
+        Part::read(format!("{before}\n{}\n", change(&last)).as_bytes())
+    };
+    let same = |last: &str| last.to_owned();
+    assert!(again(&text, &same).is_ok());
+    let lines = text.lines().count() - 1;
+    for other in [format!("\"lines\":{}", lines + 1), "\"lines\":null".into(), "\"x\":1".into()] {
+        let change = |last: &str| last.replace(&format!("\"lines\":{lines}"), &other);
+        let error = again(&text, &change).expect_err("another number").to_string();
+        assert!(error.contains("number of lines"), "{error}");
+    }
+    for other in ["\"version\":1,", "\"version\":\"2\",", ""] {
+        let text = text.replacen("\"version\":2,", other, 1);
+        let error = again(&text, &same).expect_err("another version").to_string();
+        assert!(error.contains("version 2 is known"), "{error}");
     }
 }
 
