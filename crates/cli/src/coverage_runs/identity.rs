@@ -8,8 +8,8 @@ use tracewright::capture::read_file;
 
 use crate::fail::Fail;
 
-/// Options with a value that only choose what is written.
-const VALUES: [&str; 14] = [
+/// Options with a value that only choose what is written, and from where the same counts come.
+const VALUES: [&str; 16] = [
     "--save",
     "--load",
     "--older",
@@ -24,10 +24,12 @@ const VALUES: [&str; 14] = [
     "--function",
     "--justify",
     "--color",
+    "--index",
+    "--parts",
 ];
 
-/// Options without a value that only choose what is written.
-const FLAGS: [&str; 8] = [
+/// The same without a value.
+const FLAGS: [&str; 9] = [
     "--uncovered",
     "--justify-comments",
     "--force",
@@ -36,6 +38,7 @@ const FLAGS: [&str; 8] = [
     "--verbose",
     "-v",
     "--strict",
+    "--no-index",
 ];
 
 /// The arguments of the command that may change what is measured.
@@ -98,7 +101,7 @@ mod tests {
         let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
         let all = words(
             "coverage trace --save a.json --tag T1 --image x.elf --by=run --jobs 2 -oout --task t \
-             --uncovered -o y",
+             --uncovered -o y --parts a.part --parts=b.part --index i --no-index",
         );
         assert_eq!(measuring(&all), words("trace --image x.elf --task t"));
     }
