@@ -28,6 +28,7 @@
 //! | `raw.rs` | raw trace data, and images that the user adds |
 //! | `files.rs`, `open_files.rs`, `large_file.rs` | files on the disk and in memory, each opened once |
 //! | `exclusive.rs` | [`Exclusive`]: files that several processes may write, with the same bytes |
+//! | `read_if.rs` | files of one kind among others, which may be pipes |
 //! | `image_source.rs` | files of program memory that are added |
 //! | `stamp.rs` | how changes of files are noticed |
 //! | `sink/` | trace buffers with registers: where the oldest byte is, and what was lost |
@@ -109,6 +110,7 @@ mod number;
 mod open_files;
 mod parameters;
 mod pipe;
+mod read_if;
 mod replacement;
 mod spool;
 mod stream;
@@ -136,6 +138,7 @@ pub use pipe::{Pipe, PipeReader};
 pub use probe::{Found, probe, probe_in, probe_pipe};
 pub use problem::{Conversion, Note, OpenError, Problem, Severity};
 pub use raw::Raw;
+pub use read_if::read_if;
 pub use replacement::Replacement;
 pub use sink::{Layout, Sink};
 pub use sink_registers::assignments;

@@ -124,16 +124,21 @@ pub(crate) fn retry<T>(mut create: impl FnMut() -> io::Result<T>) -> io::Result<
 
 /// A path beside `target` whose name cannot be predicted.
 pub(crate) fn temporary(target: &Path) -> io::Result<PathBuf> {
-    let name = target.file_name().ok_or(io::ErrorKind::IsADirectory)?;
     // The keys of each `RandomState` differ, and come from the operating system.
     let random = RandomState::new().hash_one(std::process::id());
+    beside(target, &format!("{random:016x}.part"))
+}
+
+/// A hidden path beside `target`: `.NAME.END`.
+pub(crate) fn beside(target: &Path, end: &str) -> io::Result<PathBuf> {
+    let name = target.file_name().ok_or(io::ErrorKind::IsADirectory)?;
     let mut whole = std::ffi::OsString::from(".");
     // File systems limit the length of names to 255 bytes.
     match name.to_str() {
         Some(text) if text.len() < 200 => whole.push(text),
         _ => whole.push("output"),
     }
-    whole.push(format!(".{random:016x}.part"));
+    whole.push(format!(".{end}"));
     Ok(target.with_file_name(whole))
 }
 

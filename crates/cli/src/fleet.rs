@@ -1,10 +1,13 @@
 //! Units of captures: which there are, what they compute, and the files of parts.
 
+mod copies;
+mod same_programs;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
-use tracewright::capture::{Exclusive, ExclusiveError, Written, read_regular};
+use tracewright::capture::{Exclusive, ExclusiveError, Written, read_if};
 use tracewright::decode::Jobs;
 use tracewright::index::Index;
 use tracewright_fleet as fleet;
@@ -21,6 +24,8 @@ use crate::message;
 use crate::output::Output;
 use crate::recordings;
 use crate::report;
+
+pub use same_programs::same_programs;
 
 /// The most bytes of a part.
 const MAX_PART: u64 = 1 << 32;
@@ -39,6 +44,8 @@ pub struct Opened {
 
 /// Captures, and the units of a job.
 pub struct Work {
+    /// Only errors are printed.
+    pub quiet: bool,
     pub captures: Vec<Opened>,
     pub plan: Plan,
 }
@@ -75,9 +82,10 @@ impl Opened {
 }
 
 impl Work {
-    /// The units of `job` for the captures at `paths`.
+    /// The units of `job` for the captures at `paths`. Their notes are printed, unless it is
+    /// `quiet`.
     pub fn open(
-        paths: &[PathBuf],
+        (paths, quiet): (&[PathBuf], bool),
         (input, how): (&InputArgs, &HowArgs),
         index: &UseIndexArgs,
         job: Job,
@@ -90,7 +98,9 @@ impl Work {
         let mut captures = Vec::new();
         for path in paths {
             let opened = Input::open_other(path, input, Some(how))?;
-            report::notes(&opened);
+            if !quiet {
+                report::notes(&opened);
+            }
             opened.readable(false)?;
             if recordings::only(&opened) {
                 let what = "it is the trace of an ITM, which has no instructions: its results are \
@@ -99,14 +109,15 @@ impl Work {
             }
             captures.push(Opened::of(opened, index)?);
         }
-        Work::new(captures, job, size)
+        Ok(Work { quiet, ..Work::new(captures, job, size)? })
     }
 
     /// The units of `job` for these captures.
     pub fn new(captures: Vec<Opened>, job: Job, size: u64) -> Result<Work, Fail> {
+        copies::refuse(&captures)?;
         let planned = captures.iter().map(|own| own.planned(size)).collect();
         let plan = Plan::new(job, planned, size).map_err(|error| Fail::text(&error.to_string()))?;
-        Ok(Work { captures, plan })
+        Ok(Work { quiet: false, captures, plan })
     }
 
     /// The units that `args` choose.
@@ -120,13 +131,17 @@ impl Work {
                 let units = self.plan.share(number, of).to_vec();
                 if units.is_empty() {
                     let count = self.plan.units.len();
-                    message::line(&format!(
-                        "note: there are {count} units: share {number} of {of} has none"
-                    ));
+                    self.note(&format!("there are {count} units: share {number} of {of} has none"));
                 }
                 Ok(units)
             }
             (None, None) => Ok(Vec::new()),
+        }
+    }
+
+    fn note(&self, text: &str) {
+        if !self.quiet {
+            message::line(&format!("note: {text}"));
         }
     }
 
@@ -172,7 +187,7 @@ impl Work {
 /// Computes a piece of `work`.
 fn measured(
     (opened, piece): (&Opened, &Piece),
-    lists: bool,
+    (lists, quiet): (bool, bool),
     (committed, jobs): (bool, &Jobs),
     to: &mut Payload,
 ) -> Result<States, Fail> {
@@ -181,51 +196,74 @@ fn measured(
     let of = Measured { trace: &opened.input.trace, plan: job.plan, index, committed, jobs };
     let done = if lists { of.branch_list(piece, to) } else { of.counts(piece, to) };
     let (tally, states) = done.map_err(|error| Fail::text(&error.to_string()))?;
-    if report::found(&job.decoded(&tally), None, None, true, false)? {
+    if !quiet && report::found(&job.decoded(&tally), None, None, true, false)? {
         opened.input.contradicted.store(true, Ordering::Relaxed);
     }
     Ok(states)
 }
 
-/// Writes a part. A file that is there must have the same bytes.
-pub fn write(part: &Part, path: Option<&Path>, inputs: &[Inputs]) -> Result<(), Fail> {
-    let bytes = part.write();
-    let path = path.filter(|path| !is_standard(path));
+/// Fails where no part can be written to `path`: before anything is computed.
+pub fn writable(path: Option<&Path>, inputs: &[Inputs]) -> Result<(), Fail> {
     for own in inputs {
-        own.refuse(path)?;
+        own.refuse(path.filter(|path| !is_standard(path)))?;
     }
+    match path.filter(|path| !is_standard(path)) {
+        Some(path) => Exclusive::check(path).map_err(|error| unwritten(path, error)),
+        None => Ok(()),
+    }
+}
+
+/// Why a part was not written to `path`.
+fn unwritten(path: &Path, error: ExclusiveError) -> Fail {
+    match error {
+        ExclusiveError::Write(error) => Fail::write(Some(path), &error),
+        ExclusiveError::NotAFile { .. } => Fail::text(&format!(
+            "{}: {error}: a part replaces nothing, so that two workers cannot write to one file",
+            path.display()
+        )),
+        error => Fail::text(&format!("{}: {error}", path.display())),
+    }
+}
+
+/// Writes a part. A file that is there must have the same bytes.
+pub fn write(
+    part: &Part,
+    (path, quiet): (Option<&Path>, bool),
+    inputs: &[Inputs],
+) -> Result<(), Fail> {
+    let path = path.filter(|path| !is_standard(path));
+    writable(path, inputs)?;
+    let bytes = part.write();
     let Some(path) = path else {
         let mut output = Output::standard()?;
         output.put(&bytes);
         output.failed()?;
         return output.close();
     };
-    let failed = |error: &ExclusiveError| Fail::text(&format!("{}: {error}", path.display()));
-    let unwritten = |error: std::io::Error| Fail::write(Some(path), &error);
-    let mut file = Exclusive::new(path).map_err(unwritten)?;
-    file.write_all(&bytes).map_err(unwritten)?;
+    let mut file = Exclusive::new(path).map_err(|error| unwritten(path, error))?;
+    file.write_all(&bytes).map_err(|error| unwritten(path, error.into()))?;
     match file.finish() {
-        Ok(Written::New) => {}
-        Ok(Written::Same) => {
+        Ok(Written::Same) if !quiet => {
             message::line(&format!("note: {} was there, with the same content", path.display()));
         }
-        Err(ExclusiveError::Write(error)) => return Err(unwritten(error)),
-        Err(error) => return Err(failed(&error)),
+        Ok(Written::New | Written::Same) => {}
+        Err(error) => return Err(unwritten(path, error)),
     }
     Ok(())
 }
 
-/// Reads the part at `path`; `None` where it is no part.
+/// Reads the part at `path`, also of a pipe; `None` where it is no part.
 pub fn read(path: &Path) -> Result<Option<Part>, Fail> {
     let failed = |why: String| Fail::input(path, &why);
-    if !std::fs::metadata(path).is_ok_and(|about| about.is_file()) {
-        return Ok(None);
+    match read_if(path, MAX_PART, &Part::is_at).map_err(|why| failed(why.to_string()))? {
+        Some(bytes) => Part::read(&bytes).map(Some).map_err(|error| failed(error.to_string())),
+        None if std::fs::metadata(path).is_ok_and(|own| own.is_file() || own.is_dir()) => Ok(None),
+        None => {
+            let what = "it is no regular file, and no part of --units; other files are read where \
+                        they are regular files";
+            Err(Fail::input(path, what))
+        }
     }
-    let bytes = read_regular(path, MAX_PART).map_err(|why| failed(why.to_string()))?;
-    if !Part::is_at(&bytes) {
-        return Ok(None);
-    }
-    Part::read(&bytes).map(Some).map_err(|error| failed(error.to_string()))
 }
 
 /// Adds the part at `path` to a sum.
@@ -304,13 +342,14 @@ pub fn measure(
     index: &UseIndexArgs,
     output: Option<&Path>,
 ) -> Result<bool, Fail> {
+    writable(output, &work.inputs(index))?;
     let units = work.chosen(share)?;
     let lists = work.plan.job.name.starts_with(BRANCH_LIST);
     let payload = Payload::Counts(std::collections::BTreeMap::new());
     let part = work.part(&units, payload, &mut |opened, piece, to| {
-        measured((opened, piece), lists, (committed, jobs), to)
+        measured((opened, piece), (lists, work.quiet), (committed, jobs), to)
     })?;
-    write(&part, output, &work.inputs(index))?;
+    write(&part, (output, work.quiet), &work.inputs(index))?;
     Ok(work.captures.iter().all(|own| !own.input.is_contradicted()))
 }
 

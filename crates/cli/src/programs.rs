@@ -57,6 +57,16 @@ pub fn of_both(inputs: [&Input; 2], jobs: &Jobs) -> Result<[Programs; 2], Fail> 
     Ok([of(first)?, of(second)?])
 }
 
+/// The programs of a capture, and all of its memory without a file.
+pub fn of_all_memory(input: &Input) -> Programs {
+    with_memory(input, None)
+}
+
+/// The programs of a capture, and the executed memory without a file, for which it is decoded.
+pub fn of_executed(input: &Input, jobs: &Jobs) -> Result<Programs, Fail> {
+    Ok(with_memory(input, Some(&executed(input, jobs)?)))
+}
+
 /// The addresses and sizes of the ranges that were executed in a capture. Of a pipe, whose bytes
 /// can be read once only, nothing is known.
 fn executed(input: &Input, jobs: &Jobs) -> Result<Vec<(u64, u64)>, Fail> {

@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use super::input::{HowArgs, InputArgs};
 use super::own::group;
 use super::random::UseIndexArgs;
+use crate::fail::Fail;
 
 /// The bytes of a unit.
 const UNIT: u64 = tracewright_fleet::UNIT;
@@ -21,16 +22,31 @@ pub struct ShareArgs {
     /// The same for the unit with this identifier, as `units` lists it.
     #[arg(long, value_name = "ID", conflicts_with = "units", help_heading = group::UNITS)]
     pub unit: Option<String>,
-    /// --units, --unit: bytes of trace in a unit; the same for all parts.
-    #[arg(long, value_name = "BYTES", default_value_t = UNIT, value_parser = size,
-          help_heading = group::UNITS)]
-    pub unit_size: u64,
+    /// --units, --unit: bytes of trace in a unit; the same for all parts. Default: 67108864.
+    #[arg(long, value_name = "BYTES", value_parser = size, help_heading = group::UNITS)]
+    pub unit_size: Option<u64>,
 }
 
 impl ShareArgs {
     /// Whether a part is written.
     pub fn wanted(&self) -> bool {
         self.units.is_some() || self.unit.is_some()
+    }
+
+    /// Fails where the size of units is given, and no unit is chosen.
+    pub fn check(&self) -> Result<(), Fail> {
+        match self.unit_size.filter(|_| !self.wanted()) {
+            Some(size) => {
+                let what = "it is for --units and --unit";
+                Err(Fail::option("--unit-size", &size.to_string(), what))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The bytes of trace in a unit.
+    pub fn size(&self) -> u64 {
+        self.unit_size.unwrap_or(UNIT)
     }
 }
 

@@ -1,6 +1,6 @@
 //! `tracewright merge`
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tracewright::capture::perf::{self, BranchList, Search};
 use tracewright::capture::{Found, probe};
@@ -18,31 +18,36 @@ pub fn run(args: &MergeArgs) -> Result<bool, Fail> {
     let (paths, search) = (lists(&args.inputs)?, args.search.search()?);
     let binaries = args.search.binaries.iter();
     let inputs = Inputs::of_files(paths.iter().chain(binaries).cloned().collect());
-    inputs.refuse(args.output.as_deref())?;
+    match args.partial {
+        true => fleet::writable(args.output.as_deref(), std::slice::from_ref(&inputs))?,
+        false => inputs.refuse(args.output.as_deref())?,
+    }
     let mut parts = None;
     let mut others = Vec::new();
+    let mut failed: Vec<Fail> = Vec::new();
     for path in &paths {
         match fleet::read(path) {
             Ok(Some(part)) => fleet::add(&mut parts, part, path)?,
             // What is wrong with another file is found below.
             Ok(None) => others.push(path.clone()),
-            Err(fail) => return Err(fail),
+            Err(fail) if !args.keep_going => return Err(fail),
+            Err(fail) => failed.push(fail),
         }
     }
     let listed = match parts {
-        Some(part) => match added(args, part, others.len(), inputs.clone())? {
+        Some(part) => match added(args, part, (&others, &search), &failed, inputs.clone())? {
             Some(list) => list,
-            None => return Ok(true),
+            None => return Ok(failed.is_empty()),
         },
         None if args.partial => {
             return Err(Fail::text("--partial is for parts of --units, and there is none"));
         }
         None => BranchList::default(),
     };
+    let count = paths.len();
     let paths = others;
     let mut output = Output::open(args.output.as_deref(), &inputs)?;
     let mut sum = BranchList::default();
-    let mut failed: Vec<Fail> = Vec::new();
     let mut saturated = sum.add(listed);
     for path in &paths {
         match read(&search, path) {
@@ -59,12 +64,14 @@ pub fn run(args: &MergeArgs) -> Result<bool, Fail> {
             Err(fail) => failed.push(fail),
         }
     }
-    if failed.len() == paths.len() && !failed.is_empty() {
+    if failed.len() == count && !failed.is_empty() {
         return Err(Fail::all(failed, "files"));
     }
     if !failed.is_empty() {
-        let (count, all) = (failed.len(), paths.len());
-        message::line(&format!("{count} of {all} files cannot be read, and are not in the sum:"));
+        let failures = failed.len();
+        message::line(&format!(
+            "{failures} of {count} files cannot be read, and are not in the sum:"
+        ));
         failed.iter().for_each(|fail| message::line(&format!("  {fail}")));
     }
     if saturated {
@@ -80,23 +87,40 @@ pub fn run(args: &MergeArgs) -> Result<bool, Fail> {
     Ok(failed.is_empty() && !empty)
 }
 
-/// Writes the sum of parts, beside which there are `others`. Returns the branch list that they are,
-/// which is to be written.
+/// Writes the sum of parts, beside which there are `others` and files that `failed`. Returns the
+/// branch list that they are, which is to be written.
 fn added(
     args: &MergeArgs,
     part: Part,
-    others: usize,
+    (others, search): (&[PathBuf], &Search),
+    failed: &[Fail],
     inputs: Inputs,
 ) -> Result<Option<BranchList>, Fail> {
     let lacking = part.lacking();
+    let lists = part.job.starts_with(fleet::BRANCH_LIST);
+    let has_sum = lists && !args.partial;
+    if let Some(other) = others.first().filter(|_| !has_sum) {
+        let what = match args.partial {
+            true => "it is no part, and --partial writes a part, which has only units".to_owned(),
+            false => format!(
+                "it is no part of --units: parts of the job `{}` and other files have no sum; those \
+                 of branch lists have",
+                part.job
+            ),
+        };
+        return Err(Fail::input(other, &what));
+    }
+    // A file that cannot be read may be the part that is lacking.
+    if !lacking.is_empty() && !args.keep_going {
+        others.iter().try_for_each(|path| read(search, path).map(|_| ()))?;
+    }
+    let output = (args.output.as_deref(), args.quiet);
+    if args.partial || !has_sum || !lacking.is_empty() {
+        failed.iter().for_each(|fail| message::line(&format!("not in the sum: {fail}")));
+    }
     if args.partial {
-        if others > 0 {
-            let what =
-                "--partial: a part has only units, and there are other files beside the parts";
-            return Err(Fail::text(what));
-        }
-        fleet::write(&part, args.output.as_deref(), &[inputs])?;
-        if !lacking.is_empty() {
+        fleet::write(&part, output, &[inputs])?;
+        if !lacking.is_empty() && !args.quiet {
             message::line(&format!("note: {}", FleetError::Lacking(lacking)));
         }
         return Ok(None);
@@ -107,21 +131,18 @@ fn added(
         return Err(Fail::text(&what));
     }
     let units = part.units.len();
-    message::line(&format!("note: all {units} units of the job `{}` are there", part.job));
-    if part.job.starts_with(fleet::BRANCH_LIST) {
+    if !args.quiet {
+        message::line(&format!("note: all {units} units of the job `{}` are there", part.job));
+    }
+    if lists {
         let list = tracewright_fleet::lists::take(&part.payload);
         return list.map(Some).ok_or_else(|| Fail::text("the counts are those of no branch list"));
     }
-    if others > 0 {
-        let what = format!(
-            "parts of the job `{}` and other files have no sum; those of branch lists have",
-            part.job
-        );
-        return Err(Fail::text(&what));
-    }
     let Payload::Rows { head, rows } = &part.payload else {
-        fleet::write(&part, args.output.as_deref(), &[inputs])?;
-        message::line("note: `profile` and `coverage` of the capture show it with --parts");
+        fleet::write(&part, output, &[inputs])?;
+        if !args.quiet {
+            message::line("note: `profile` and `coverage` of the capture show it with --parts");
+        }
         return Ok(None);
     };
     let mut output = Output::open(args.output.as_deref(), &inputs)?;

@@ -23,7 +23,8 @@ pub fn run(args: &UnitsArgs) -> Result<bool, Fail> {
         JobArg::BranchList => fleet::BRANCH_LIST,
     };
     let job = fleet::job(name, args.how.committed, true);
-    let work = Work::open(&paths, (&args.input, &args.how), &args.index, job, args.unit_size)?;
+    let paths = (&paths[..], false);
+    let work = Work::open(paths, (&args.input, &args.how), &args.index, job, args.unit_size)?;
     let mut output = Output::standard()?;
     let mut text = String::new();
     for unit in &work.plan.units {

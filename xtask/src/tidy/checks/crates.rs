@@ -186,7 +186,7 @@ pub(super) fn world(tree: &Tree) -> Vec<Finding> {
 
 /// The files of capture that are about the disk only: those that write, that watch a file, or that
 /// wait for data; and the notation of the command.
-const DISK: [&str; 15] = [
+const DISK: [&str; 16] = [
     "capture.rs",
     "exclusive.rs",
     "files.rs",
@@ -197,6 +197,7 @@ const DISK: [&str; 15] = [
     "live.rs",
     "new_folder.rs",
     "pipe.rs",
+    "read_if.rs",
     "replacement.rs",
     "snapshot/write.rs",
     "spool.rs",

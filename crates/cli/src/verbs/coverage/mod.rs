@@ -59,6 +59,7 @@ pub fn run(args: &CoverageArgs) -> Result<bool, Fail> {
         let what = "--by exemption: there are none; name a file with --justify";
         return Err(Fail::text(what));
     }
+    args.share.check()?;
     if args.share.wanted() {
         return units::run(args);
     }

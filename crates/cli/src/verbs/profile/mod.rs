@@ -28,6 +28,7 @@ use crate::recordings;
 /// Runs the verb.
 pub fn run(args: &ProfileArgs) -> Result<bool, Fail> {
     check(args)?;
+    args.share.check()?;
     let paths = files::paths(args)?;
     if args.share.wanted() {
         return units::run(args, &paths);

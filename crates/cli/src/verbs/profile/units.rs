@@ -30,8 +30,12 @@ pub fn run(args: &ProfileArgs, paths: &[PathBuf]) -> Result<bool, Fail> {
     let name = if lists { fleet::BRANCH_LIST } else { fleet::COUNTS };
     let job = fleet::job(name, args.how.committed, true);
     let index = &args.window.index;
-    let work = Work::open(paths, (&args.input, &args.how), index, job, args.share.unit_size)?;
-    let how = (args.how.committed, &args.threads.jobs());
+    fleet::writable(args.output.as_deref(), &[])?;
+    let paths = (paths, args.quiet);
+    let work = Work::open(paths, (&args.input, &args.how), index, job, args.share.size())?;
+    let jobs = args.threads.jobs();
+    fleet::same_programs(&work, args.force, &jobs)?;
+    let how = (args.how.committed, &jobs);
     fleet::measure(&work, &args.share, how, index, args.output.as_deref())
 }
 

@@ -42,6 +42,7 @@ const JOINED: [&str; 7] = [
 pub fn run(args: &TableOptions, table: &Table) -> Result<bool, Fail> {
     let name = table.name();
     check(args, table)?;
+    units::writable(args.output.as_deref(), &[])?;
     let opened = Input::open_other(args.input.path(), &args.input, None)?;
     report::notes(&opened);
     opened.readable(args.strict)?;
@@ -56,12 +57,13 @@ pub fn run(args: &TableOptions, table: &Table) -> Result<bool, Fail> {
     let opened = Opened::of(opened, index)?;
     let divides = DIVIDED.contains(&name);
     let job = units::job(&described(args), false, divides);
-    let work = Work::new(vec![opened], job, args.share.unit_size)?;
+    let work = Work::new(vec![opened], job, args.share.size())?;
+    units::writable(args.output.as_deref(), &work.inputs(index))?;
     let chosen = work.chosen(&args.share)?;
     let payload = Payload::Rows { head: String::new(), rows: BTreeMap::new() };
     let part =
         work.part(&chosen, payload, &mut |opened, piece, to| rows(args, table, opened, piece, to))?;
-    units::write(&part, args.output.as_deref(), &work.inputs(index))?;
+    units::write(&part, (args.output.as_deref(), false), &work.inputs(index))?;
     Ok(true)
 }
 

@@ -1,6 +1,10 @@
 //! Units, parts and their sums by the command: what it shows of parts has the bytes of what it
 //! shows of the whole trace.
 
+mod diagnosis;
+mod files;
+mod refused;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{self, Child, Command, Output, Stdio};
@@ -383,4 +387,12 @@ fn rows_of_parts_are_those_of_the_whole() {
             refused(&["table", table, &input, "--units", "1/2"]);
         }
     }
+}
+
+/// The demo capture, with its index.
+fn demo(folder: &Folder, name: &str) -> String {
+    let path = folder.path(name);
+    good(&["demo", "--write", &path]);
+    good(&["index", &path, "--segment", "256"]);
+    path
 }
