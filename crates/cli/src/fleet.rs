@@ -103,7 +103,7 @@ impl Work {
             }
             opened.readable(false)?;
             if recordings::only(&opened) {
-                let what = "it is the trace of an ITM, which has no instructions: its results are \
+                let what = "it is the trace of an ITM or STM, without instructions: its results are \
                             those of the whole trace (`tracewright itm`)";
                 return Err(Fail::input(path, what));
             }
