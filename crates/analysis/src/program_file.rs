@@ -150,6 +150,11 @@ pub(crate) mod tests {
 
     /// An ELF file for AArch64 with one segment of NOPs at 0x8000.
     pub(crate) fn elf() -> Bytes {
+        elf_of(&[0xd503_201f; 4])
+    }
+
+    /// The same with this code.
+    pub(crate) fn elf_of(code: &[u32]) -> Bytes {
         let numbers = |size: usize, numbers: &[u64]| -> Vec<u8> {
             numbers.iter().flat_map(|n| n.to_le_bytes().into_iter().take(size)).collect()
         };
@@ -160,8 +165,9 @@ pub(crate) mod tests {
         file.extend(numbers(4, &[0]));
         file.extend(numbers(2, &[64, 56, 1, 0, 0, 0]));
         file.extend(numbers(4, &[1, 5]));
-        file.extend(numbers(8, &[120, 0x8000, 0x8000, 16, 16, 4]));
-        file.extend([0x1f, 0x20, 0x03, 0xd5].repeat(4));
+        let size = size_of_val(code) as u64;
+        file.extend(numbers(8, &[120, 0x8000, 0x8000, size, size, 4]));
+        file.extend(code.iter().flat_map(|word| word.to_le_bytes()));
         Bytes::from(file)
     }
 }

@@ -5,6 +5,8 @@ use std::fmt;
 
 use tracewright_base::remedy::{IMAGE, PINS, PROTOCOL};
 
+use crate::gnatcov;
+
 /// A file format that is named instead of being read as trace data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Container {
@@ -36,6 +38,8 @@ pub enum Container {
     Uf2,
     /// A program of Windows or EFI (PE).
     Pe,
+    /// An execution trace of GNATcoverage.
+    ExecutedBlocks,
 }
 
 impl Container {
@@ -47,7 +51,8 @@ impl Container {
             let sigrok = name.starts_with(b"version") || name.starts_with(b"metadata");
             return Some(if sigrok { Container::Sigrok } else { Container::Zip });
         }
-        let magics: [(&[u8], Container); 7] = [
+        let magics: [(&[u8], Container); 8] = [
+            (gnatcov::MAGIC, Container::ExecutedBlocks),
             (b"\x1f\x8b\x08", Container::Gzip),
             (b"\xfd7zXZ\0", Container::Xz),
             (b"\x28\xb5\x2f\xfd", Container::Zstandard),
@@ -99,6 +104,7 @@ impl Container {
             Container::AndroidBoot => "an Android boot image",
             Container::Uf2 => "a program in blocks of UF2",
             Container::Pe => "a program of Windows or EFI (PE)",
+            Container::ExecutedBlocks => "an execution trace of GNATcoverage",
         }
     }
 
@@ -139,6 +145,11 @@ impl Container {
                 format!("give the capture, and the ELF file of the program with {IMAGE}")
             }
             Container::DeviceTree => "give the capture".into(),
+            Container::ExecutedBlocks => {
+                format!(
+                    "it has no order of execution; `tracewright coverage` reads it with {IMAGE}"
+                )
+            }
             Container::Pe => {
                 format!(
                     "give the capture, and the program as ELF, or its memory as FILE@ADDRESS, with {IMAGE}"
@@ -224,6 +235,7 @@ mod tests {
             (at(0, b"ANDROID!"), Some(Container::AndroidBoot)),
             (at(0, b"UF2\n\x57\x51\x5d\x9e"), Some(Container::Uf2)),
             (efi.clone(), Some(Container::Pe)),
+            (at(0, b"#QEMU-Traces\x01\x02"), Some(Container::ExecutedBlocks)),
             (efi[..0x80].to_vec(), None),
             // The checksum or the length is wrong.
             (b":10010000214601360121470136007EFE09D2190141\n".to_vec(), None),

@@ -15,6 +15,7 @@
 //! | `cycles/` | files with the cycles of an ETMv1 or ETMv2 trace port |
 //! | `levels/` | recordings of trace port signals |
 //! | `live.rs` | trace data that arrive while they are read: connections, serial ports, files that grow |
+//! | `gnatcov.rs` | execution traces of GNATcoverage |
 //! | `container.rs` | files that are recognised, but hold no trace data as they are |
 //! | `core_type.rs` | the table from core names to [`tracewright_base::CoreType`] |
 //! | `memory_file/` | trace buffers in memory as text, in records, and in core dumps |
@@ -77,6 +78,7 @@ pub mod device;
 pub mod dump;
 #[cfg(feature = "toml")]
 pub mod folder;
+pub mod gnatcov;
 mod growing;
 mod image_file;
 mod image_source;

@@ -8,8 +8,8 @@ use tracewright::capture::{Container, Dump, Form, Source, stream, unpacked};
 use tracewright::decode::Memory;
 use tracewright::image::{Elf, Extensions, Load};
 use tracewright::logs::{
-    Assembler, Entry, Format, InstructionSet, LogError, LogMap, Lookup, Mode, Reader, Timing, csv,
-    instruction_set,
+    Assembler, Entry, Follower, Format, InstructionSet, LogError, LogMap, Lookup, Mode, Reader,
+    Timing, csv, instruction_set,
 };
 use tracewright::{Capture, ImageSource};
 
@@ -29,6 +29,8 @@ pub struct Log<'a> {
     /// The first bytes, read to detect the format.
     first: Vec<u8>,
     reader: Reader,
+    /// Makes the instructions of a log that has changes of flow only.
+    follower: Option<Follower>,
     /// The number of entries that were read.
     entries: u64,
     /// The options select the format.
@@ -140,11 +142,17 @@ impl<'a> Log<'a> {
             (None, None) => Reader::new(format, isa),
         };
         let images = program.memory;
+        let follower = (format == Format::BranchFlow).then(|| {
+            let program = Capture { memory: images.clone(), ..Capture::default() };
+            let image = Memory::new(&program).of(&program, &Source::default());
+            Follower::new(Lookup::new(image), isa)
+        });
         Ok(Log {
             path,
             input,
             first,
             reader,
+            follower,
             entries: 0,
             is_selected,
             is_silent: false,
@@ -182,21 +190,27 @@ impl<'a> Log<'a> {
     pub fn part(&mut self, len: usize, out: &mut dyn FnMut(Entry)) -> Result<bool, Fail> {
         let path = self.path;
         let invalid = |error: LogError| Fail::input(path, &error.to_string());
-        let entries = &mut self.entries;
-        let out = &mut |entry: Entry| {
+        let (entries, follower) = (&mut self.entries, &mut self.follower);
+        let mut take = |entry: Entry| {
             *entries += 1;
-            out(entry);
+            match follower {
+                Some(follower) => follower.entry(entry, &mut *out),
+                None => out(entry),
+            }
         };
         if self.first.is_empty() {
             let read = self.input.by_ref().take(len as u64).read_to_end(&mut self.first);
             read.map_err(|error| Fail::input(path, &error.to_string()))?;
             if self.first.is_empty() {
-                self.reader.finish(out).map_err(invalid)?;
+                self.reader.finish(&mut take).map_err(invalid)?;
+                if let Some(follower) = &mut self.follower {
+                    follower.finish(out);
+                }
                 return self.ended().map(|()| false);
             }
         }
         let len = len.min(self.first.len());
-        self.reader.feed(&self.first[..len], out).map_err(invalid)?;
+        self.reader.feed(&self.first[..len], &mut take).map_err(invalid)?;
         self.first.drain(..len);
         Ok(true)
     }
@@ -214,6 +228,14 @@ impl<'a> Log<'a> {
                 self.format.name()
             );
             return Err(Fail::input(self.path, &what));
+        }
+        if let Some((count, Some(first))) = self.follower.as_ref().map(Follower::unfollowed)
+            && !self.is_silent
+        {
+            message::line(&format!(
+                "tracewright: note: {count} changes of flow have no code of an --image between their \
+                 ends, the first ends at {first:#x}; tracing is off in between"
+            ));
         }
         if let Some(LogError { line, found, .. }) = self.reader.unfinished()
             && !self.is_silent

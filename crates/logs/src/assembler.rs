@@ -76,8 +76,8 @@ impl Assembler {
                 cpu.instruction(&executed, entry.time, *timing, *isa, lookup, summary, &mut emit);
             }
             Event::Withdrawn { address } => cpu.withdraw(address, summary),
-            // Handled above.
-            Event::Code { .. } => {}
+            // Handled above, and by a follower.
+            Event::Code { .. } | Event::Branched { .. } => {}
             Event::Raised(raised) => cpu.raise(raised, lookup, summary, &mut emit),
             Event::ReturnAddress(address) => cpu.return_address(address),
             Event::Mode(mode) => cpu.set(mode),

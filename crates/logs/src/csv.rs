@@ -533,6 +533,8 @@ pub(super) fn emit(entry: &Entry, line: &mut Line) {
                 row.set(CAUSE, cause_text(cause));
             }
         }
+        // A follower makes instructions of it.
+        Event::Branched { .. } => return,
         // The exception of a return address is written already. Other formats have the return
         // address.
         Event::ReturnAddress(_) => return,

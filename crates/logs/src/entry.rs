@@ -25,6 +25,14 @@ impl Entry {
 pub enum Event {
     /// An instruction was executed, or its execution began.
     Instruction(Executed),
+    /// The instructions from where the event before led up to the one at `from` were executed, and
+    /// execution continued at `to`.
+    Branched {
+        /// The address of the last instruction.
+        from: u64,
+        /// The address at which execution continued.
+        to: u64,
+    },
     /// The last instruction, at this address, was not executed.
     Withdrawn {
         /// Its address.

@@ -3,7 +3,7 @@
 use tracewright_base::Isa;
 
 use crate::map::{self, BUILT_IN, BuiltIn};
-use crate::{csv, kanata, rvfi, rvvi, spike_csv, tarmac, text};
+use crate::{branch_flow, csv, kanata, rvfi, rvvi, spike_csv, tarmac, text};
 
 /// The format of an execution log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -24,6 +24,8 @@ pub enum Format {
     Rvfi,
     /// Kanata, the log of pipelines that Konata displays.
     Kanata,
+    /// BranchFlow, the changes of flow that TRACE32 exports.
+    BranchFlow,
     /// A format that a built-in map describes.
     Mapped(&'static BuiltIn),
     /// A format that a map of the user describes.
@@ -40,7 +42,7 @@ impl Format {
         let mapped = BUILT_IN.iter().map(Format::Mapped);
         Format::WRITTEN
             .into_iter()
-            .chain([Format::Rvvi, Format::Rvfi, Format::Kanata])
+            .chain([Format::Rvvi, Format::Rvfi, Format::Kanata, Format::BranchFlow])
             .chain(mapped)
     }
 
@@ -60,6 +62,7 @@ impl Format {
             Format::Rvvi => "rvvi",
             Format::Rvfi => "rvfi",
             Format::Kanata => "kanata",
+            Format::BranchFlow => "branchflow",
             Format::Mapped(known) => known.name,
             Format::Described => "described by a map",
         }
@@ -69,7 +72,11 @@ impl Format {
     pub fn has(self, isa: Isa) -> bool {
         let riscv = matches!(isa, Isa::Rv32 | Isa::Rv64);
         match self {
-            Format::Qemu | Format::Csv | Format::Described | Format::Kanata => true,
+            Format::Qemu
+            | Format::Csv
+            | Format::Described
+            | Format::Kanata
+            | Format::BranchFlow => true,
             Format::Tarmac => !riscv,
             Format::Spike | Format::SpikeCsv | Format::Rvvi | Format::Rvfi => riscv,
             Format::Mapped(known) => known.map().isa.is_none() || riscv,
@@ -78,7 +85,7 @@ impl Format {
 
     /// Whether the format has an opcode with each instruction.
     pub const fn has_opcodes(self) -> bool {
-        !matches!(self, Format::Qemu)
+        !matches!(self, Format::Qemu | Format::BranchFlow)
     }
 
     /// The format of a log that begins with `bytes`, or `None` if the first 1000 lines do not show
@@ -89,6 +96,9 @@ impl Format {
         // The lines below the names of columns may be like those of another format.
         if let Some(format) = Format::of_header(first) {
             return Some(format);
+        }
+        if branch_flow::is_log(bytes) {
+            return Some(Format::BranchFlow);
         }
         if kanata::is_header(first) {
             return Some(Format::Kanata);

@@ -55,6 +55,8 @@ pub fn of(format: Format, map: Option<&LogMap>, head: &[u8]) -> InstructionSet {
         Format::Rvvi => return Known(first(Isa::Rv32).unwrap_or(Isa::Rv32)),
         Format::Spike => return spike::width(head).map_or(Assumed(Isa::Rv64), Known),
         Format::SpikeCsv => return Assumed(Isa::Rv64),
+        // Only a program shows it.
+        Format::BranchFlow => return InstructionSet::Unknown,
         Format::Rvfi | Format::Kanata => None,
         Format::Csv => {
             // Without instructions, nothing depends on it.

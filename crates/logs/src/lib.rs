@@ -5,7 +5,8 @@
 //! [`Assembler`] converts entries to [`Step`](tracewright_base::Step)s: it looks up each
 //! instruction in the program and determines its successor. [`Recorder`] feeds steps to trace units
 //! in software and makes a capture of their trace. [`Converter`] makes the entries of another
-//! format, and [`Counts`] sums what a processor executes.
+//! format, and [`Counts`] sums what a processor executes. [`Follower`] makes the instructions of logs
+//! that have changes of flow only.
 //!
 //! | format | file |
 //! |---|---|
@@ -17,6 +18,7 @@
 //! | RVVI-TEXT | [`rvvi`] |
 //! | the signals of RVFI in a Value Change Dump | [`rvfi`] |
 //! | Kanata, of pipelines | [`kanata`] |
+//! | BranchFlow, the changes of flow that TRACE32 exports | `branch_flow.rs` |
 //! | others, by patterns of their lines: Ibex, CVA6, Sail and more | [`map`] |
 //!
 //! ```
@@ -44,6 +46,7 @@
 #![warn(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
 mod assembler;
+mod branch_flow;
 mod choice;
 pub mod code;
 mod control;
@@ -51,6 +54,7 @@ mod converter;
 mod counts;
 pub mod csv;
 mod entry;
+mod follower;
 mod format;
 pub mod instruction_set;
 pub mod kanata;
@@ -81,6 +85,7 @@ pub use assembler::Assembler;
 pub use converter::Converter;
 pub use counts::Counts;
 pub use entry::{Entry, Event, Executed, Mode, Opcode, Raised};
+pub use follower::Follower;
 pub use format::Format;
 pub use instruction_set::InstructionSet;
 pub use logged_code::LoggedCode;

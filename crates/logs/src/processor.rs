@@ -52,9 +52,9 @@ pub(super) struct Processor {
 
 /// An instruction whose successor is not known yet.
 #[derive(Clone, Copy, Debug)]
-struct Pending {
-    address: u64,
-    instruction: Instruction,
+pub(super) struct Pending {
+    pub(super) address: u64,
+    pub(super) instruction: Instruction,
     passed: Option<bool>,
     condition: Option<u8>,
     opcode: Option<Opcode>,
@@ -70,6 +70,11 @@ struct Before {
 }
 
 impl Pending {
+    /// The instruction at an address, of which nothing else is known.
+    pub(super) const fn of(address: u64, instruction: Instruction) -> Pending {
+        Pending { address, instruction, passed: None, condition: None, opcode: None }
+    }
+
     /// The address after the instruction.
     fn fall_through(&self) -> u64 {
         let mask = self.instruction.isa.address_mask();
@@ -121,7 +126,7 @@ impl Pending {
     }
 
     /// Whether `next` is a possible successor.
-    fn leads_to(&self, next: u64) -> bool {
+    pub(super) fn leads_to(&self, next: u64) -> bool {
         let Instruction { kind, conditional, target, .. } = self.instruction;
         match kind {
             Kind::Branch if target.is_none() => true,

@@ -9,7 +9,7 @@ use crate::entry::Entry;
 use crate::format::Format;
 use crate::map::{self, LogMap};
 use crate::text::Expected;
-use crate::{csv, kanata, qemu, rvfi, rvvi, spike, spike_csv, tarmac};
+use crate::{branch_flow, csv, kanata, qemu, rvfi, rvvi, spike, spike_csv, tarmac};
 
 /// The error of a line that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,6 +59,7 @@ enum Parser {
     Rvvi(rvvi::Parser),
     Rvfi(Box<rvfi::Parser>),
     Kanata(kanata::Parser),
+    BranchFlow,
     Map(map::Parser),
 }
 
@@ -75,6 +76,7 @@ impl Reader {
             Format::Rvvi => Parser::Rvvi(rvvi::Parser::default()),
             Format::Rvfi => Parser::Rvfi(Box::default()),
             Format::Kanata => Parser::Kanata(kanata::Parser::default()),
+            Format::BranchFlow => Parser::BranchFlow,
             Format::Mapped(known) => Parser::Map(map::Parser::new(known.map())),
             // Nothing is a line of a format that is not described.
             Format::Described => Parser::Map(map::Parser::new(LogMap::default())),
@@ -167,7 +169,11 @@ impl Reader {
                 found: "the end".to_owned(),
             })?,
             Parser::Map(parser) => parser.finish(out),
-            Parser::Kanata(_) | Parser::Tarmac(_) | Parser::SpikeCsv | Parser::Csv(_) => {}
+            Parser::Kanata(_)
+            | Parser::BranchFlow
+            | Parser::Tarmac(_)
+            | Parser::SpikeCsv
+            | Parser::Csv(_) => {}
         }
         Ok(())
     }
@@ -184,6 +190,7 @@ impl Reader {
             Parser::Rvvi(parser) => each(text, lines, |line| parser.line(line, isa, out)),
             Parser::Rvfi(parser) => each(text, lines, |line| parser.line(line, isa, out)),
             Parser::Kanata(parser) => each(text, lines, |line| parser.line(line, isa, out)),
+            Parser::BranchFlow => each(text, lines, |line| branch_flow::line(line, out)),
             Parser::Map(parser) => each(text, lines, |line| parser.line(line, isa, out)),
         }
     }

@@ -42,6 +42,7 @@ impl Writer {
             | Format::Rvvi
             | Format::Rvfi
             | Format::Kanata
+            | Format::BranchFlow
             | Format::Mapped(_)
             | Format::Described => {
                 csv::emit(entry, line);

@@ -5,6 +5,7 @@
 //! | [`text`] | packets and elements as text for people |
 //! | [`json`] | packets and elements as JSON Lines |
 //! | [`branches`] | branches that were taken and exceptions, in order |
+//! | [`branch_flow`] | changes of flow as TRACE32 exports them |
 //! | [`perf_script`] | branch and instruction samples as `perf script` prints them |
 //! | [`instructions`], [`disassembly`] | executed instructions |
 //! | [`functions`], [`calls`] | the table of functions, calls in order |
@@ -37,6 +38,7 @@
 #![cfg_attr(not(test), warn(clippy::todo, clippy::unimplemented, clippy::unreachable))]
 #![warn(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
+pub mod branch_flow;
 pub mod branches;
 pub mod calls;
 pub mod compare;

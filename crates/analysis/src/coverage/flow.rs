@@ -55,6 +55,12 @@ impl Flow {
         }
     }
 
+    /// Leaves 1 of each count.
+    pub(super) fn once(&mut self) {
+        self.before.values_mut().for_each(|(_, count)| *count = (*count).min(1));
+        self.arrivals.values_mut().for_each(|count| *count = (*count).min(1));
+    }
+
     /// Adds the flow of another capture.
     pub(super) fn merge(&mut self, other: &Flow) {
         for (to, (from, count)) in &other.before {

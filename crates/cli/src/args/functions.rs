@@ -71,10 +71,21 @@ pub struct BranchesArgs {
     #[arg(long, value_name = "N")]
     pub limit: Option<u64>,
     /// Output format.
-    #[arg(long, value_enum, default_value_t = InfoFormat::Text)]
-    pub format: InfoFormat,
+    #[arg(long, value_enum, default_value_t = BranchesFormat::Text)]
+    pub format: BranchesFormat,
     #[command(flatten)]
     pub outcome: OutcomeArgs,
+}
+
+/// Format of branches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BranchesFormat {
+    /// Text.
+    Text,
+    /// JSON Lines (docs/json.md).
+    Json,
+    /// BranchFlow of TRACE32, of one source: each change of flow (docs/coverage.md).
+    Branchflow,
 }
 
 #[derive(Debug, Args)]

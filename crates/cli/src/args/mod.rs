@@ -28,8 +28,8 @@ pub use decoding::{
 };
 pub use fleet::{JobArg, PartsArgs, ShareArgs, UnitsArgs, UnitsFormat};
 pub use functions::{
-    BranchesArgs, CallsArgs, DiffArgs, FunctionFormat, FunctionsArgs, HistoryArgs, ReportArgs,
-    TimelineArgs,
+    BranchesArgs, BranchesFormat, CallsArgs, DiffArgs, FunctionFormat, FunctionsArgs, HistoryArgs,
+    ReportArgs, TimelineArgs,
 };
 pub use gdb::{GdbArgs, GdbserverArgs, ReplayArgs, ShownArgs};
 pub use input::{

@@ -1,4 +1,5 @@
-//! `coverage --format gnatcov`, by a reader that follows the description of the format.
+//! Execution traces of GNATcoverage: written ones by a reader that follows the description of the
+//! format, and what is read of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -137,4 +138,189 @@ fn what_the_format_lacks_is_stated() {
     let task = run(&folder, "coverage demo --decisions d.json --task ETM_0");
     assert_eq!((task.code, task.out.as_str()), (Some(2), ""), "{}", task.err);
     assert!(task.err.contains("an evaluation of which another task"), "{}", task.err);
+}
+
+/// Addresses of executed instructions in order, and their sizes.
+fn executed(folder: &Folder, capture: &str) -> Vec<(u64, u64)> {
+    let listed = run(folder, &format!("instructions {capture} --format json"));
+    let of = |own: &serde_json::Value| {
+        let digits = |key: &str| own[key].as_str().unwrap().trim_start_matches("0x").to_owned();
+        // The first halfword of an instruction of 4 bytes is not zero.
+        let size = if digits("opcode").len() > 4 { 4 } else { 2 };
+        (u64::from_str_radix(&digits("address"), 16).unwrap(), size)
+    };
+    objects(&listed, "instruction").iter().map(of).collect()
+}
+
+/// Without counts: the lines and the branches of each, as far as the trace has them.
+fn outcomes(folder: &Folder, words: &str) -> Vec<(String, u64, u64, Vec<[bool; 2]>)> {
+    let listed = run(folder, &format!("{words} --format json"));
+    assert_eq!(listed.code, Some(0), "{}", listed.err);
+    let lines = objects(&listed, "line");
+    let known = |own: &serde_json::Value| u64::from(own.as_u64().is_some_and(|count| count > 0));
+    lines
+        .iter()
+        .map(|line| {
+            let branches = line["branches"].as_array().unwrap().iter();
+            let outcomes =
+                branches.map(|own| ["taken", "not_taken"].map(|key| known(&own[key]) > 0));
+            let file = line["file"].as_str().unwrap_or_default().to_owned();
+            (file, line["line"].as_u64().unwrap(), known(&line["executions"]), outcomes.collect())
+        })
+        .collect()
+}
+
+/// Lines and outcomes of a trace are those of the capture that it was written from, with each count
+/// at most 1. The program is found beside the trace, or is named.
+#[test]
+fn traces_are_read() {
+    let folder = Folder::new("gnatcov-read");
+    example(&folder, "demo");
+    run(&folder, "coverage demo --format gnatcov -o demo.trace");
+    let want = outcomes(&folder, "coverage demo");
+    assert!(want.iter().filter(|line| line.2 > 0).count() > 50, "{want:?}");
+    assert_eq!(outcomes(&folder, "coverage demo.trace --image demo/program.bin"), want);
+    fs::copy(folder.path("demo/program.bin"), folder.path("program.bin")).unwrap();
+    assert_eq!(outcomes(&folder, "coverage demo.trace"), want);
+    let listed = run(&folder, "coverage demo.trace --by function");
+    assert!(listed.err.contains("counts are 1 where something was executed"), "{}", listed.err);
+    assert!(
+        listed.out.lines().skip(1).all(|line| line.trim_start().starts_with("1 ")),
+        "{}",
+        listed.out
+    );
+    // Together with a capture, with a run, and where nothing else reads it.
+    assert_eq!(outcomes(&folder, "coverage demo --add demo.trace"), want);
+    let saved = run(&folder, "coverage demo.trace --save demo.runs --tag T");
+    assert_eq!(saved.code, Some(0), "{}", saved.err);
+    assert_eq!(outcomes(&folder, "coverage --load demo.runs"), want);
+    let decoded = run(&folder, "decode demo.trace");
+    assert_eq!(decoded.code, Some(2));
+    assert!(
+        decoded.err.contains("`tracewright coverage` reads it with --image"),
+        "{}",
+        decoded.err
+    );
+}
+
+/// A part of the blocks covers a part of the instructions; what an exception ended is unknown; what
+/// is no code of the program is left out.
+#[test]
+fn blocks_are_what_is_covered() {
+    let folder = Folder::new("gnatcov-part");
+    example(&folder, "demo");
+    run(&folder, "coverage demo --format gnatcov -o demo.trace");
+    let whole = fs::read(folder.path("demo.trace")).unwrap();
+    let first = whole.windows(12).rposition(|part| part == b"#QEMU-Traces").unwrap() + 20;
+    let covered = |name: &str, entries: &[u8]| {
+        fs::write(folder.path(name), [&whole[..first], entries].concat()).unwrap();
+        run(&folder, &format!("coverage {name} --image demo/program.bin --by object"))
+    };
+    let (address, size) = (number(&whole[first..first + 4]), number(&whole[first + 4..first + 6]));
+    let want: Vec<(u64, u64)> = executed(&folder, "demo");
+    let inside: BTreeSet<_> =
+        want.iter().filter(|own| (address..address + size).contains(&own.0)).collect();
+    let one = covered("one.trace", &whole[first..first + 8]);
+    let total = one.out.lines().last().unwrap().trim_start();
+    assert!(total.starts_with(&format!("{}/", inside.len())), "{}", one.out);
+    let fault = [&whole[first..first + 6], &[0x20, 0]].concat();
+    let fault = covered("fault.trace", &fault);
+    assert!(fault.err.contains("1 blocks were ended by an exception"), "{}", fault.err);
+    assert!(fault.err.contains("losses of trace: 1"), "{}", fault.err);
+    let outside = covered("outside.trace", &[0, 0, 0, 0x7f, 8, 0, 0x10, 0]);
+    assert!(outside.err.contains("1 blocks are not code"), "{}", outside.err);
+    assert!(outside.err.contains("the first at 0x7f000000"), "{}", outside.err);
+}
+
+#[test]
+fn other_programs_and_what_the_format_lacks_are_refused() {
+    let folder = Folder::new("gnatcov-refused");
+    example(&folder, "demo");
+    run(&folder, "coverage demo --format gnatcov -o demo.trace");
+    let mut program = fs::read(folder.path("demo/program.bin")).unwrap();
+    program.push(0);
+    fs::write(folder.path("other.elf"), program).unwrap();
+    let bytes = fs::read(folder.path("demo.trace")).unwrap();
+    fs::write(folder.path("cut.trace"), &bytes[..bytes.len() - 3]).unwrap();
+    fs::write(folder.path("d.json"), crate::coverage_runs::DECISIONS).unwrap();
+    for (words, want) in [
+        ("demo.trace", "has no program, which is `program.bin`: add it with --image"),
+        ("demo.trace --image other.elf", "the program is another one"),
+        ("cut.trace --image demo/program.bin", "expected an entry of 8 bytes"),
+        (
+            "demo.trace --image demo/program.bin --decisions d.json",
+            "--decisions: not of an execution",
+        ),
+        ("demo.trace --image demo/program.bin --task A", "it has no tasks"),
+        ("demo.trace --image demo/program.bin --offset 0..9", "it has no order"),
+        ("demo --decision-map demo.trace --format gnatcov", "expected a decision map (kind 3)"),
+        ("demo --decision-map demo.trace", "only --format gnatcov"),
+        (
+            "demo --decision-map demo.trace --format gnatcov --offset 0..9",
+            "those of the whole trace",
+        ),
+    ] {
+        let found = run(&folder, &format!("coverage {words}"));
+        assert_eq!((found.code, found.out.as_str()), (Some(2), ""), "{words}: {}", found.err);
+        assert!(found.err.contains(want), "{words}: {}", found.err);
+    }
+    let forced = run(&folder, "coverage demo.trace --image other.elf --force");
+    assert_eq!(forced.code, Some(0), "{}", forced.err);
+}
+
+/// The executions of the blocks of a decision map are those of their last instructions, in order, and
+/// each outcome is where execution continued.
+#[test]
+fn a_decision_map_has_executions_in_order() {
+    let folder = Folder::new("gnatcov-history");
+    example(&folder, "demo");
+    let lines = objects(&run(&folder, "coverage demo --format json"), "line");
+    let branches = lines.iter().flat_map(|line| line["branches"].as_array().unwrap());
+    let address = |own: &serde_json::Value| {
+        u64::from_str_radix(own["address"].as_str().unwrap().trim_start_matches("0x"), 16).unwrap()
+    };
+    let branches: BTreeSet<u64> = branches.map(address).collect();
+    let executed = executed(&folder, "demo");
+    let mut wanted = Vec::new();
+    for pair in executed.windows(2) {
+        let ((at, size), (next, _)) = (pair[0], pair[1]);
+        if branches.contains(&at) {
+            // No branch of the program is followed by an exception there.
+            wanted.push((at + size, if next == at + size { 2 } else { 1 }));
+        }
+    }
+    assert!(wanted.len() > 500, "{}", wanted.len());
+    // A map, as its description has it: the blocks are the branches.
+    let mut map = b"#QEMU-Traces\x01\x03\x04\0\0\x28\0\0".to_vec();
+    let sizes: BTreeMap<u64, u64> = executed.iter().copied().collect();
+    for at in &branches {
+        map.extend((*at as u32).to_le_bytes());
+        map.extend((sizes[at] as u16).to_le_bytes());
+        map.extend([0, 0]);
+    }
+    fs::write(folder.path("map"), map).unwrap();
+    let written = run(&folder, "coverage demo --format gnatcov --decision-map map -o h.trace");
+    assert_eq!(written.code, Some(0), "{}", written.err);
+    let bytes = fs::read(folder.path("h.trace")).unwrap();
+    let mut rest = &bytes[..];
+    section(&mut rest);
+    information(&mut rest);
+    assert_eq!(section(&mut rest), (1, [4, 0, 0, 40, 0, 0]));
+    let all = entries(rest, 4);
+    let ends = |own: &&(u64, u64, u8)| branches.iter().any(|at| own.0 + own.1 == at + sizes[at]);
+    let history: Vec<(u64, u8)> =
+        all.iter().take_while(ends).map(|own| (own.0 + own.1, own.2 & 3)).collect();
+    assert_eq!(history, wanted);
+    // The other blocks are there once.
+    let others: Vec<_> = all.iter().skip(history.len()).collect();
+    assert!(!others.is_empty() && !others.iter().any(ends));
+    run(&folder, "coverage demo --format gnatcov -o flat.trace");
+    let program = "--image demo/program.bin";
+    let same = |name: &str| outcomes(&folder, &format!("coverage {name} {program}"));
+    assert_eq!(same("h.trace"), same("flat.trace"));
+    // Evaluations would be joined across a loss.
+    full(&folder, "full", ..);
+    let lost = run(&folder, "coverage full --format gnatcov --decision-map map");
+    assert_eq!((lost.code, lost.out.as_str()), (Some(2), ""), "{}", lost.err);
+    assert!(lost.err.contains("trace was lost"), "{}", lost.err);
 }

@@ -3,6 +3,7 @@
 mod answers;
 mod bare_programs;
 mod bench;
+mod branch_flow;
 mod call_tree;
 mod common;
 mod core_dumps;

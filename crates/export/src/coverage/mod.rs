@@ -20,6 +20,7 @@ mod lcov;
 mod llvm_cov;
 mod sonarqube;
 
+pub use gnatcov::flat;
 pub use junit::{CheckedLimit, junit};
 
 use std::collections::BTreeMap;
@@ -64,7 +65,7 @@ impl CoverageFormat {
             CoverageFormat::Gcov => gcov::write(view).into_bytes(),
             CoverageFormat::LlvmCov => llvm_cov::write(view).into_bytes(),
             CoverageFormat::Drcov => drcov::write(view),
-            CoverageFormat::GnatCov => gnatcov::write(view),
+            CoverageFormat::GnatCov => gnatcov::flat(view).write(),
             CoverageFormat::SonarQube => sonarqube::write(view).into_bytes(),
         }
     }

@@ -1,6 +1,8 @@
 //! `tracewright coverage`
 
 mod capture;
+mod executed;
+mod history;
 mod pages;
 mod results;
 mod show;
@@ -15,6 +17,7 @@ use tracewright::analysis::coverage::{
 };
 use tracewright::analysis::decisions::{Criterion, Decision, DecisionCoverage};
 use tracewright::capture::{check_empty, plain};
+use tracewright::index::Window;
 
 use crate::args::{CoverageArgs, CoverageBy, CoverageFormatArg, CoverageKind};
 use crate::coverage_runs;
@@ -22,15 +25,15 @@ use crate::decisions;
 use crate::exemptions;
 use crate::fail::Fail;
 use crate::index;
-use crate::input::Input;
 use crate::inputs::{Inputs, is_standard, lists};
 use crate::message;
 use crate::output::Output;
 use crate::programs;
 use crate::recordings;
 use crate::sources::Sources;
-use capture::{Found, one};
-use results::Results;
+use capture::Found;
+use executed::Opened;
+use results::{History, Results};
 use show::show;
 
 pub use capture::{CoverageOptions, decided, sources};
@@ -58,6 +61,20 @@ pub fn run(args: &CoverageArgs) -> Result<bool, Fail> {
     if args.by == CoverageBy::Exemption && !args.justified.wanted() {
         let what = "--by exemption: there are none; name a file with --justify";
         return Err(Fail::text(what));
+    }
+    if args.decision_map.is_some() {
+        let window = args.window.window() != Window::default();
+        let why = match args.format {
+            CoverageFormatArg::Gnatcov if args.running.wanted() || window => {
+                "the executions are those of the whole trace: not with --task, --offset, --time, \
+                 --instruction or --at"
+            }
+            CoverageFormatArg::Gnatcov => "",
+            _ => "only --format gnatcov has executions in their order",
+        };
+        if !why.is_empty() {
+            return Err(Fail::text(&format!("--decision-map: {why}")));
+        }
     }
     args.share.check()?;
     if args.share.wanted() {
@@ -88,15 +105,17 @@ fn loaded(args: &CoverageArgs) -> Result<bool, Fail> {
     let changes = coverage_runs::add_older(args, &mut runs)?;
     let sources = coverage_runs::sources(&runs, args, &BTreeMap::new());
     let good = !args.outcome.strict || runs.runs.iter().all(|run| run.sound);
+    let losses = runs.losses();
     let results =
-        Results { sources, programs: &[], losses: runs.losses(), runs: Some(runs), changes };
+        Results { sources, programs: &[], losses, runs: Some(runs), changes, history: None };
     finished(args, results, output).map(|enough| enough && good)
 }
 
 /// The captures, and the runs of files, if there are some.
 fn measured(args: &CoverageArgs) -> Result<bool, Fail> {
-    let first = Input::open(&args.input, Some(&args.how))?;
-    if recordings::only(&first) {
+    let measured = Opened::first(args)?;
+    let first = &measured.input;
+    if recordings::only(first) {
         let what = "the trace is that of an ITM, which has no instructions: what was executed is not \
                     known; `tracewright itm --profile --format lines` has the samples of source lines";
         return Err(Fail::input(&args.input.input, what));
@@ -123,12 +142,13 @@ fn measured(args: &CoverageArgs) -> Result<bool, Fail> {
         .chain(&loaded)
         .chain(&older)
         .chain(&args.justified.files)
-        .fold(index::inputs(&first, &args.window.index), |inputs, path| inputs.file(Some(path)));
+        .chain(&args.decision_map)
+        .fold(index::inputs(first, &args.window.index), |inputs, path| inputs.file(Some(path)));
     let saved = coverage_runs::open(args, &inputs)?;
     let mut output = opened(args, &inputs)?;
     let wanted: Arc<[Decision]> = wanted.into();
-    let Captures { mut sources, programs, mut losses, mut good, sound, mut covered, read } =
-        captures(args, &wanted, first, &mut output)?;
+    let Captures { mut sources, programs, mut losses, mut good, sound, mut covered, read, history } =
+        captures(args, &wanted, measured, &mut output)?;
     let (mut runs, mut changes) = (None, None);
     if args.by_run() {
         let files = read.iter().chain(&args.decisions);
@@ -154,7 +174,7 @@ fn measured(args: &CoverageArgs) -> Result<bool, Fail> {
         let own = if criterion == Criterion::UniqueCause { unique } else { masking };
         decisions::add(&mut sources, &wanted, std::mem::take(own), (criterion, losses > 0));
     }
-    let results = Results { sources, programs: &programs, losses, runs, changes };
+    let results = Results { sources, programs: &programs, losses, runs, changes, history };
     finished(args, results, output).map(|enough| enough && good)
 }
 
@@ -214,18 +234,22 @@ struct Captures {
     covered: [Vec<DecisionCoverage>; 2],
     /// The files that were read, where runs are wanted.
     read: Vec<PathBuf>,
+    /// Executions in their order, where a decision map wants them.
+    history: Option<History>,
 }
 
 /// Measures all captures.
 fn captures(
     args: &CoverageArgs,
     wanted: &Arc<[Decision]>,
-    first: Input,
+    first: Opened,
     output: &mut Output,
 ) -> Result<Captures, Fail> {
     let mut sources = BTreeMap::new();
     let (mut programs, mut losses, mut good) = (Vec::new(), 0u64, true);
-    let mut input = first;
+    let mut opened = first;
+    let map = args.decision_map.as_deref().map(history::map).transpose()?;
+    let mut history = map.map(|map| History { map, blocks: Vec::new() });
     let how = CoverageOptions {
         committed: args.how.committed,
         threads: &args.threads,
@@ -244,7 +268,8 @@ fn captures(
     let checks = !args.further.is_empty();
     let mut further = args.further.iter();
     loop {
-        let (found, well) = one(&how, &input, output)?;
+        let input = &opened.input;
+        let (found, well) = opened.covered(args, &how, output)?;
         let Found { programs: own, losses: lost, sound: well_formed, contradictions, decisions } =
             found;
         match &mut covered {
@@ -260,7 +285,10 @@ fn captures(
         if matches!(args.format, CoverageFormatArg::Text) {
             output.print(&contradictions.text())?;
         }
-        let others = checks.then(|| programs::of_coverage(&input, &own));
+        if let Some(History { map, blocks }) = &mut history {
+            blocks.extend(history::of(map, &how, input, &own, output)?);
+        }
+        let others = checks.then(|| programs::of_coverage(input, &own));
         match (&mut known, others) {
             (Some(known), Some(others)) => programs::add(known, others, args.force)?,
             (_, others) => known = others,
@@ -273,15 +301,16 @@ fn captures(
             read.extend(input.inputs.files().iter().cloned());
         }
         let Some(next) = further.next() else { break };
-        input = Input::open_other(next, &args.input, Some(&args.how))?;
-        input.inputs.refuse(args.outcome.output.as_deref())?;
+        opened = Opened::other(args, next)?;
+        let inputs = &opened.input.inputs;
+        inputs.refuse(args.outcome.output.as_deref())?;
         if let Some(path) = &args.runs.save {
-            input.inputs.refuse_as("--save", Some(path))?;
+            inputs.refuse_as("--save", Some(path))?;
         }
     }
     finish(&mut sources, losses);
     let covered = covered.unwrap_or_default();
-    Ok(Captures { sources, programs, losses, good, sound, covered, read })
+    Ok(Captures { sources, programs, losses, good, sound, covered, read, history })
 }
 
 /// Adds the lines of a program file, with a note where it has none.

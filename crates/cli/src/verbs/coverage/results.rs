@@ -1,9 +1,18 @@
 //! What `coverage` has found.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use tracewright::analysis::coverage::{ProgramCoverage, ProgramFile, SourceFile};
 use tracewright::analysis::coverage_runs::{CoverageRuns, FunctionChange};
+use tracewright::capture::gnatcov::{Block, DecisionMap};
+
+/// Executions in their order.
+pub(super) struct History {
+    /// The blocks that are wanted.
+    pub(super) map: Arc<DecisionMap>,
+    pub(super) blocks: Vec<Block>,
+}
 
 /// What is shown.
 pub(super) struct Results<'a> {
@@ -15,4 +24,6 @@ pub(super) struct Results<'a> {
     pub(super) runs: Option<CoverageRuns>,
     /// What became of functions since the state of older runs.
     pub(super) changes: Option<Vec<FunctionChange>>,
+    /// Executions in their order, where a decision map wants them.
+    pub(super) history: Option<History>,
 }

@@ -7,14 +7,15 @@ use tracewright::analysis::coverage::{
     ObjectCoverage, ObjectFunction, ProgramCoverage, ProgramFile, SourceFile, only_functions,
 };
 use tracewright::analysis::coverage_runs::CoverageRuns;
-use tracewright::export::coverage::{CheckedLimit, CoverageView, junit};
+use tracewright::capture::gnatcov::Block;
+use tracewright::export::coverage::{CheckedLimit, CoverageView, flat, junit};
 use tracewright::views::{
     coverage, coverage_runs as runs_view, decisions as decisions_view,
     exemptions as exemptions_view, function_changes, json, object_coverage, uncovered,
 };
 
 use super::pages;
-use super::results::Results;
+use super::results::{History, Results};
 use crate::args::{CoverageArgs, CoverageBy, CoverageFormatArg, CoverageKind};
 use crate::exemptions::Exemptions;
 use crate::fail::Fail;
@@ -105,7 +106,7 @@ fn write(
     (exemptions, object): (Option<&Exemptions>, &[(String, ObjectCoverage)]),
     output: &mut Output,
 ) -> Result<(), Fail> {
-    let Results { sources, programs, losses, runs, changes } = results;
+    let Results { sources, programs, losses, runs, changes, history } = results;
     if let Some(name) = &args.annotate {
         let is = |path: &&String| *path == name || path.ends_with(&format!("/{name}"));
         // The user may name a file by a folder that the debug information does not have.
@@ -144,6 +145,20 @@ fn write(
     }
     if args.format == CoverageFormatArg::Gnatcov {
         one_program(programs, *losses)?;
+    }
+    if let Some(History { map, blocks }) = history {
+        if *losses > 0 {
+            let why = "trace was lost, which the format cannot state: GNATcoverage would join \
+                       evaluations across a loss";
+            return Err(Fail::text(&format!("--decision-map: {why}")));
+        }
+        let mut trace = flat(&CoverageView { sources, programs });
+        let ends = |block: &Block| map.has(block.address.wrapping_add(block.size.into()));
+        trace.blocks.retain(|block| !ends(block));
+        trace.blocks.splice(..0, blocks.iter().copied());
+        trace.history = true;
+        output.put(&trace.write());
+        return output.failed();
     }
     match (args.format, args.format.format()) {
         (_, Some(format)) => {

@@ -1,10 +1,12 @@
 //! `tracewright branches`
 
+mod flow;
+
 use tracewright::decode::{CommittedListener, Jobs, Timed};
 use tracewright::views::branches::Branches;
 use tracewright::views::json;
 
-use crate::args::{BranchesArgs, InfoFormat};
+use crate::args::{BranchesArgs, BranchesFormat};
 use crate::contradictions;
 use crate::fail::Fail;
 use crate::index::{self, Selected};
@@ -27,7 +29,10 @@ pub fn run(args: &BranchesArgs) -> Result<bool, Fail> {
     let running = WhileRunning::new(&args.running, &input, args.how.committed, path)?;
     let inputs = index::inputs(&input, &args.window.index);
     let mut output = Output::open(args.outcome.output.as_deref(), &inputs)?;
-    let json = args.format == InfoFormat::Json;
+    if args.format == BranchesFormat::Branchflow {
+        return flow::write(args, &input, (selected.as_ref(), running.as_ref()), output);
+    }
+    let json = args.format == BranchesFormat::Json;
     if json {
         output.json(&json::head("branches"))?;
     }
