@@ -1,7 +1,7 @@
 //! Expressions: the commands and the queries of the console, and names.
 
 use serde_json::{Value, json};
-use tracewright::index::{Answer, Found};
+use tracewright::index::{Answer, FindError, Found};
 
 use crate::message::{Arguments, Refused, refused};
 use crate::session::Session;
@@ -29,10 +29,10 @@ impl Session<'_> {
         match words.as_slice() {
             [] => refused("there is no expression"),
             ["help"] if is_console => result(HELP.to_owned()),
-            ["when"] => result(self.when()),
+            ["when"] => result(self.when()?),
             ["goto", to @ ..] if is_console => match self.machine.go_to_place(to)? {
                 Ok(()) => {
-                    let body = json!({ "result": self.when(), "variablesReference": 0 });
+                    let body = json!({ "result": self.when()?, "variablesReference": 0 });
                     Ok((body, true))
                 }
                 Err(why) => refused(why.to_string()),
@@ -46,16 +46,14 @@ impl Session<'_> {
         }
     }
 
-    fn when(&self) -> String {
+    fn when(&mut self) -> Result<String, FindError> {
         let here = self.machine.here();
         let time = here.time.map_or("not known".into(), |time| time.to_string());
-        format!(
-            "instruction {}, element {}, time {time}, thread {}, pc {:#x}",
-            here.number,
-            here.position,
-            here.source + 1,
-            here.address
-        )
+        let thread = self.thread_id(here.source)?;
+        Ok(format!(
+            "instruction {}, element {}, time {time}, thread {thread}, pc {:#x}",
+            here.number, here.position, here.address
+        ))
     }
 
     /// The results of a query.

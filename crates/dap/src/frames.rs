@@ -20,6 +20,8 @@ pub(crate) struct Shown {
     pub(crate) name: String,
     pub(crate) is_uncertain: bool,
     pub(crate) can_restart: bool,
+    /// It is one of a task that waits.
+    pub(crate) waits: bool,
 }
 
 /// The frames that were shown since the position has changed.
@@ -30,6 +32,8 @@ pub(crate) struct Frames {
     pub(crate) all: Vec<Shown>,
     /// The source, and the places of its frames in `all`.
     pub(crate) stacks: Vec<(usize, std::ops::Range<usize>)>,
+    /// The same of threads that wait, by their numbers.
+    pub(crate) waiting: Vec<(u32, std::ops::Range<usize>)>,
 }
 
 impl Frames {
@@ -41,6 +45,7 @@ impl Frames {
         }
         self.all.clear();
         self.stacks.clear();
+        self.waiting.clear();
     }
 
     /// The frame with a number of the protocol.
@@ -65,6 +70,7 @@ impl Shown {
             name: "[trace was lost here]".into(),
             is_uncertain: true,
             can_restart: false,
+            waits: false,
         }
     }
 }

@@ -96,7 +96,7 @@ impl Session<'_> {
     /// Where the call of a frame begins.
     pub(crate) fn restarted(&mut self, arguments: &Arguments) -> Result<Position, Refused> {
         let shown = self.frames.get(arguments.needed("frameId")?)?;
-        let (source, frame) = (shown.source, shown.frame);
+        let (source, frame) = (shown.source, shown.frame.filter(|_| !shown.waits));
         let begin = match frame {
             Some(frame) => self.machine.frame_begin(source, frame)?,
             None => None,

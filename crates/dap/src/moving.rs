@@ -59,7 +59,7 @@ impl Session<'_> {
             context: context.and_then(|context| context.context_id.map(u64::from)),
             time: here.time,
             instruction: here.number,
-            thread: here.source as u64 + 1,
+            thread: self.thread_id(here.source)? as u64,
         })
     }
 
@@ -362,7 +362,7 @@ impl Session<'_> {
             texts.push("another task executes".into());
         }
         body.insert("reason".into(), reason.into());
-        body.insert("threadId".into(), (here.source + 1).into());
+        body.insert("threadId".into(), self.thread_id(here.source)?.into());
         body.insert("allThreadsStopped".into(), true.into());
         if !texts.is_empty() {
             let text = texts.join("; ");

@@ -63,6 +63,8 @@ pub struct Session<'a> {
     /// How often addresses are executed in the trace, as far as that was counted.
     pub(crate) counts: HashMap<u64, u64>,
     pub(crate) frames: Frames,
+    /// The names of the threads that are tasks, by their numbers.
+    pub(crate) tasks: Vec<Option<String>>,
     /// Where `goto` leads.
     pub(crate) targets: Vec<Position>,
     pub(crate) work: Work,
@@ -125,6 +127,7 @@ impl<'a> Session<'a> {
         let elf: Vec<(&Bytes, u64)> =
             elf.filter_map(|dump| Some((dump.bytes.as_ref()?, dump.address))).collect();
         let starts = Starts::of(machine.code());
+        let tasks = subject.task_names(plan, machine.code(), machine.view(), &[]);
         let mut out = std::mem::take(&mut handshake.out);
         out.respond(&launch.request, None);
         out.event("initialized", None);
@@ -143,6 +146,7 @@ impl<'a> Session<'a> {
             breakpoints: Breakpoints::default(),
             counts: HashMap::new(),
             frames: Frames::default(),
+            tasks,
             targets: Vec::new(),
             work: Work::default(),
             client: handshake.client,

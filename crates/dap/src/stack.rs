@@ -12,6 +12,14 @@ use crate::session::Session;
 /// The most frames that are returned at once.
 const MOST_FRAMES: usize = 1 << 10;
 
+/// A thread that a client means.
+#[derive(Clone, Copy, Debug)]
+struct Meant {
+    source: usize,
+    /// The number of the thread; `None` for the one that the source executes.
+    thread: Option<u32>,
+}
+
 impl Session<'_> {
     /// The instruction at which a source stands: where it has executed none yet, its first one.
     pub(crate) fn stands(&mut self, source: usize) -> Result<Option<Instruction>, FindError> {
@@ -21,25 +29,87 @@ impl Session<'_> {
         }
     }
 
-    /// The source of a thread of the protocol.
-    pub(crate) fn source_of(&mut self, arguments: &Arguments) -> Result<usize, Refused> {
+    /// The thread with a number of the protocol. 1 and up: what each source executes; behind these,
+    /// the threads of sources that have several.
+    fn meant(&self, arguments: &Arguments) -> Result<Meant, Refused> {
         let id = arguments.needed("threadId")?;
+        let sources = self.plan.sources.len();
         let source = id.checked_sub(1).filter(|source| self.machine.sources().contains(source));
-        match source {
-            Some(source) => Ok(source),
-            None => refused(format!("there is no thread {id}")),
+        if let Some(source) = source {
+            return Ok(Meant { source, thread: None });
+        }
+        let number = id.checked_sub(sources + 1);
+        let thread =
+            number.and_then(|number| self.machine.threads().get(number).copied().flatten());
+        match (thread, number.and_then(|number| u32::try_from(number).ok())) {
+            (Some(thread), Some(number)) => {
+                Ok(Meant { source: thread.source.into(), thread: Some(number) })
+            }
+            _ => refused(format!("there is no thread {id}")),
         }
     }
 
-    /// The threads: sources with instructions.
+    /// The source of a thread of the protocol, which it executes.
+    pub(crate) fn source_of(&mut self, arguments: &Arguments) -> Result<usize, Refused> {
+        let Meant { source, thread } = self.meant(arguments)?;
+        match thread {
+            Some(number) if self.executed(source)? != Some(number) => refused(
+                "the task waits here, and its processor executes another one: `goto` leads to where \
+                 it executes",
+            ),
+            _ => Ok(source),
+        }
+    }
+
+    /// Whether several threads of a source are in the trace.
+    fn has_threads(&self, source: usize) -> bool {
+        let own = self.machine.threads().iter().flatten();
+        own.filter(|thread| usize::from(thread.source) == source).nth(1).is_some()
+    }
+
+    /// The number of the thread that a source executes, where it has several and that is known.
+    fn executed(&mut self, source: usize) -> Result<Option<u32>, FindError> {
+        if !self.has_threads(source) {
+            return Ok(None);
+        }
+        Ok(self.machine.stack(source)?.first().map(|frame| frame.thread))
+    }
+
+    /// The number in the protocol of the thread that a source executes.
+    pub(crate) fn thread_id(&mut self, source: usize) -> Result<usize, FindError> {
+        let own = self.executed(source)?;
+        Ok(own.map_or(source + 1, |number| self.task_id(number)))
+    }
+
+    /// The number in the protocol of a thread.
+    fn task_id(&self, number: u32) -> usize {
+        self.plan.sources.len() + 1 + number as usize
+    }
+
+    /// The name of a thread of a source.
+    fn thread_name(&self, source: usize, number: Option<u32>) -> String {
+        let planned = self.plan.sources.get(source);
+        let name = planned.map_or_else(String::new, |planned| planned.name.clone());
+        let Some(number) = number else { return name };
+        if let Some(Some(task)) = self.tasks.get(number as usize) {
+            return format!("{name} {task}");
+        }
+        let thread = self.machine.threads().get(number as usize).copied().flatten();
+        match thread.and_then(|thread| thread.id) {
+            Some(id) => format!("{name} thread {id}"),
+            None => format!("{name} thread without an identifier"),
+        }
+    }
+
+    /// The threads: what sources with instructions execute, and tasks that wait.
     pub(crate) fn threads(&mut self) -> Result<Value, Refused> {
         let mut threads = Vec::new();
         for source in self.machine.sources().to_vec() {
             if self.stands(source)?.is_none() {
                 continue;
             }
-            let planned = self.plan.sources.get(source);
-            let mut name = planned.map_or_else(String::new, |planned| planned.name.clone());
+            let executed = self.executed(source)?;
+            let mut name = self.thread_name(source, executed);
             match self.machine.at(source)? {
                 None => name += ", nothing executed yet",
                 Some(own) => {
@@ -48,9 +118,54 @@ impl Session<'_> {
                     }
                 }
             }
-            threads.push(json!({ "id": source + 1, "name": name }));
+            let id = executed.map_or(source + 1, |number| self.task_id(number));
+            threads.push(json!({ "id": id, "name": name }));
+            if executed.is_some() {
+                for parked in self.machine.parked(source)? {
+                    let name = self.thread_name(source, Some(parked.thread));
+                    let id = self.task_id(parked.thread);
+                    threads.push(json!({ "id": id, "name": format!("{name}, waits") }));
+                }
+            }
         }
         Ok(json!({ "threads": threads }))
+    }
+
+    /// The places of the frames of a thread.
+    fn stack_of_thread(
+        &mut self,
+        Meant { source, thread }: Meant,
+    ) -> Result<std::ops::Range<usize>, Refused> {
+        let Some(number) = thread else { return Ok(self.stack_of(source)?) };
+        if self.executed(source)? == Some(number) {
+            return Ok(self.stack_of(source)?);
+        }
+        let known = self.frames.waiting.iter().find(|(own, _)| *own == number);
+        if let Some((_, range)) = known {
+            return Ok(range.clone());
+        }
+        let parked = self.machine.parked(source)?;
+        let Some(parked) = parked.into_iter().find(|own| own.thread == number) else {
+            return refused("the task has not executed yet, or has ended");
+        };
+        let first = self.frames.all.len();
+        let mut shown = Vec::new();
+        let mut above: Option<&Frame> = None;
+        for (n, frame) in parked.frames.iter().enumerate() {
+            if frame.uncertain && n > 0 && (n == 1 || above.is_some_and(|own| !own.uncertain)) {
+                shown.push(Shown::lost(source));
+            }
+            self.show(source, n, frame, above, &mut shown);
+            above = Some(frame);
+        }
+        // Its frames are none of the stack that its processor executes.
+        for own in &mut shown {
+            (own.can_restart, own.waits) = (false, true);
+        }
+        self.frames.all.extend(shown);
+        let range = first..self.frames.all.len();
+        self.frames.waiting.push((number, range.clone()));
+        Ok(range)
     }
 
     /// The frames of a source, and the number of the first one.
@@ -76,6 +191,7 @@ impl Session<'_> {
                 name,
                 is_uncertain: false,
                 can_restart: false,
+                waits: false,
             });
         }
         let mut above: Option<&Frame> = None;
@@ -135,14 +251,15 @@ impl Session<'_> {
                     && !frame.uncertain
                     && frame.depth >= 0
                     && frame.entry != FrameEntry::Before,
+                waits: false,
             });
         }
     }
 
     /// The answer to `stackTrace`.
     pub(crate) fn stack_trace(&mut self, arguments: &Arguments) -> Result<Value, Refused> {
-        let source = self.source_of(arguments)?;
-        let range = self.stack_of(source)?;
+        let meant = self.meant(arguments)?;
+        let range = self.stack_of_thread(meant)?;
         let total = range.len();
         let start = arguments.count("startFrame")?.unwrap_or(0).min(total);
         let levels = arguments.count("levels")?.filter(|levels| *levels > 0);

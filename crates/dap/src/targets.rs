@@ -20,7 +20,7 @@ impl Session<'_> {
     /// The functions that the current line calls from the position on, in order.
     pub(crate) fn step_in_targets(&mut self, arguments: &Arguments) -> Result<Value, Refused> {
         let shown = self.frames.get(arguments.needed("frameId")?)?;
-        let (source, frame) = (shown.source, shown.frame);
+        let (source, frame) = (shown.source, shown.frame.filter(|_| !shown.waits));
         // Those of callers are executed already.
         let called = match frame {
             Some(0) => {

@@ -60,7 +60,8 @@ impl Session<'_> {
         let shown = self.frames.get(id)?.clone();
         let reference = |scope: u64| id as u64 * SCOPES + scope;
         let mut scopes = Vec::new();
-        if shown.frame == Some(0) || shown.address.is_some() && shown.frame.is_none() {
+        let is_innermost = shown.frame == Some(0) && !shown.waits;
+        if is_innermost || shown.address.is_some() && shown.frame.is_none() {
             scopes.push(json!({
                 "name": "Trace", "variablesReference": reference(TRACE), "expensive": false,
             }));
@@ -73,7 +74,7 @@ impl Session<'_> {
                 "expensive": false,
             }));
         }
-        if shown.frame == Some(0) && self.has_accesses()? {
+        if is_innermost && self.has_accesses()? {
             scopes.push(json!({
                 "name": "Accesses", "variablesReference": reference(ACCESSES), "expensive": false,
             }));

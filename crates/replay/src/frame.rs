@@ -27,6 +27,17 @@ pub struct Frame {
     pub uncertain: bool,
 }
 
+/// A thread that a source does not execute.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parked {
+    /// Its number.
+    pub thread: u32,
+    /// Where it continues, if that is known.
+    pub resume: Option<u64>,
+    /// Its frames, the innermost first.
+    pub frames: Vec<Frame>,
+}
+
 /// The stack of a source at an element.
 #[derive(Clone, Debug)]
 pub(crate) struct Stack {

@@ -143,6 +143,11 @@ impl<'a> Machine<'a> {
         self.player.code()
     }
 
+    /// The view of the index.
+    pub fn view(&self) -> &View<'a> {
+        self.player.view()
+    }
+
     /// Answers queries about the buffer.
     pub fn finder(&mut self) -> &mut Finder<'a> {
         &mut self.finder
@@ -153,7 +158,7 @@ impl<'a> Machine<'a> {
         self.here
     }
 
-    /// The sources that trace instructions, which are the threads.
+    /// The sources that trace instructions: each executes a thread.
     pub fn sources(&self) -> &[usize] {
         &self.sources
     }

@@ -1,10 +1,11 @@
 //! The call stack at the position.
 
-use tracewright::analysis::stacks::FunctionId;
+use tracewright::analysis::stacks::{FunctionId, SavedFrame};
 use tracewright::base::{Element, Kind, Role};
 use tracewright::index::FindError;
+use tracewright::index::view::{OpenFrame, ParkedAt, StackAt, ViewThread};
 
-use crate::frame::{Frame, Stack};
+use crate::frame::{Frame, Parked, Stack};
 use crate::machine::{Instruction, Machine};
 use crate::windows::Entry;
 
@@ -29,25 +30,30 @@ impl Machine<'_> {
                 Stack { element: here.position.element, source, thread, frames }
             }
         };
-        let mut address = Some(here.address);
-        let frames = stack.frames.iter().rev().map(|(saved, open)| {
-            let own = Frame {
-                function: saved.function,
-                address,
-                ret: saved.ret,
-                entry: saved.entry,
-                thread: stack.thread,
-                depth: open.depth,
-                began: open.instructions,
-                interrupts: saved.exception || saved.signal,
-                uncertain: saved.uncertain,
-            };
-            address = saved.ret;
-            own
-        });
-        let frames = frames.collect();
+        let frames = frames(Some(here.address), stack.thread, &stack.frames);
         self.stack = Some(stack);
         Ok(frames)
+    }
+
+    /// The threads that `source` does not execute at its instruction, and that have open frames:
+    /// tasks of an operating system that wait.
+    ///
+    /// # Errors
+    /// Where the buffer or the index cannot be read.
+    pub fn parked(&mut self, source: usize) -> Result<Vec<Parked>, FindError> {
+        let Some(here) = self.at(source)? else { return Ok(Vec::new()) };
+        let parked = self.player.parked(here.position.element, source)?;
+        let of = |own: ParkedAt| {
+            let StackAt { thread, frames: saved } = own.stack;
+            Parked { thread, resume: own.resume, frames: frames(own.resume, thread, &saved) }
+        };
+        Ok(parked.into_iter().map(of).collect())
+    }
+
+    /// The threads of all sources in the trace, by their numbers; `None` for numbers that no thread
+    /// has.
+    pub fn threads(&self) -> &[Option<ViewThread>] {
+        self.view().names().threads()
     }
 
     /// Whether nothing between a stack and `here` changes the stack: jumps inside the function.
@@ -78,6 +84,26 @@ impl Machine<'_> {
         }
         Ok(true)
     }
+}
+
+/// The frames of a thread that executes at `address`, the innermost first.
+fn frames(mut address: Option<u64>, thread: u32, saved: &[(SavedFrame, OpenFrame)]) -> Vec<Frame> {
+    let frames = saved.iter().rev().map(|(saved, open)| {
+        let own = Frame {
+            function: saved.function,
+            address,
+            ret: saved.ret,
+            entry: saved.entry,
+            thread,
+            depth: open.depth,
+            began: open.instructions,
+            interrupts: saved.exception || saved.signal,
+            uncertain: saved.uncertain,
+        };
+        address = saved.ret;
+        own
+    });
+    frames.collect()
 }
 
 /// Whether an element leaves the stack as it is: instructions of the function, the last of which

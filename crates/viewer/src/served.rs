@@ -11,7 +11,7 @@ use tracewright::analysis::coverage::{ProgramFile, program_files};
 use tracewright::analysis::tasks::TaskFile;
 use tracewright::analysis::{Code, FunctionId};
 use tracewright::decode::Plan;
-use tracewright::index::view::{View, ViewThread};
+use tracewright::index::view::View;
 use tracewright::index::{Checksum, Index, IndexError, IndexedBuffer};
 use tracewright::symbols::Lines;
 use tracewright::views::Source;
@@ -154,7 +154,7 @@ impl<'a> Served<'a> {
             let Some(view) = View::new(index, indexed)? else { continue };
             let (sources, code) = (trace.sources_of(number), subject.code(plan));
             let functions = fixed(&view, &code);
-            let threads = task_names(trace, plan, sources, (&view, &code), &[]);
+            let threads = task_names(trace, plan, (&view, &code), &[]);
             buffers.push(ServedBuffer { number, plan, sources, view, code, threads, functions });
         }
         let (notes, program) = (Vec::new(), OnceLock::new());
@@ -167,8 +167,8 @@ impl<'a> Served<'a> {
     /// The same, with the systems and names of tasks with which the index was made.
     #[must_use]
     pub fn with_tasks(mut self, tasks: &'a [TaskFile]) -> Self {
-        for ServedBuffer { plan, sources, view, code, threads, .. } in &mut self.buffers {
-            *threads = task_names(self.trace, plan, sources, (view, code), tasks);
+        for ServedBuffer { plan, view, code, threads, .. } in &mut self.buffers {
+            *threads = task_names(self.trace, plan, (view, code), tasks);
         }
         Served { tasks, ..self }
     }
@@ -211,29 +211,16 @@ impl<'a> Served<'a> {
     }
 }
 
-/// The names of the threads of a view that are tasks.
+/// The names of the threads of a view that are tasks, as they are shown.
 fn task_names(
     trace: &Trace,
     plan: &Plan,
-    sources: &[Source],
     (view, code): (&View<'_>, &Code),
     files: &[TaskFile],
 ) -> Vec<Option<String>> {
-    let tasks = trace.subject().tasks(plan, code, files);
-    let mut counts = vec![0; sources.len()];
-    let name = |(n, thread): (usize, &Option<ViewThread>)| {
-        let ViewThread { source, id } = (*thread)?;
-        let own = sources.get(usize::from(source))?;
-        let count = counts.get_mut(usize::from(source))?;
-        *count += 1;
-        let outermost = view.names().outermost(n).filter(|function| !tasks.is_wrapper(*function));
-        let function = outermost.map(|function| code.name(function).into_owned());
-        let (name, text) = tasks.text(&own.name, id, *count, function);
-        let is_known = name.is_some() || tasks.system().is_some();
-        let text = text.strip_prefix(own.name.as_str())?.trim_start();
-        (is_known && !text.is_empty()).then(|| crate::shown::shown(text, crate::shown::LONGEST))
-    };
-    view.names().threads().iter().enumerate().map(name).collect()
+    let names = trace.subject().task_names(plan, code, view, files).into_iter();
+    let show = |name: String| crate::shown::shown(&name, crate::shown::LONGEST);
+    names.map(|name| name.map(show)).collect()
 }
 
 /// The bytes at the beginning and at the end of a file that identify it.

@@ -139,6 +139,22 @@ impl<V: Visitor> Stacks<V> {
         Some((number, thread.frames.iter().map(Frame::save).collect()))
     }
 
+    /// The threads that a source does not execute and that have open frames: the number of each,
+    /// where it continues, if that is known, and its frames, the outermost first. Without the
+    /// handler of the exception that has interrupted it.
+    pub fn parked(&self, source: usize) -> Vec<(usize, Option<u64>, Vec<SavedFrame>)> {
+        let Some(own) = self.sources.get(source) else { return Vec::new() };
+        let others = own.threads.iter().filter(|number| **number != own.current);
+        let parked = others.filter_map(|number| {
+            let thread = self.threads.get(*number)?;
+            let mut frames: Vec<SavedFrame> = thread.frames.iter().map(Frame::save).collect();
+            let handler = frames.pop_if(|top| top.exception && thread.parked.is_none());
+            let resume = thread.parked.or(handler.and_then(|handler| handler.ret));
+            (!frames.is_empty()).then_some((*number, resume, frames))
+        });
+        parked.collect()
+    }
+
     /// Stacks in the state `saved`. The visitor receives the threads in order of their numbers,
     /// and the begin of each open frame; their positions and addresses are not known. `None` where
     /// a number of `saved` is none of its threads.

@@ -62,12 +62,9 @@ fn log() -> (String, Vec<u64>) {
     (log, addresses)
 }
 
-/// A step over the call passes the other task; a step of which the next instruction is one of the
-/// other task ends there, and states that.
-#[test]
-fn steps_stay_in_their_task() {
-    let folder = Folder::new("dap-tasks");
-    let path = |name: &str| text(&folder, name);
+/// The capture of the log in a folder, and the addresses of its instructions.
+fn capture(folder: &Folder) -> (String, Vec<u64>) {
+    let path = |name: &str| text(folder, name);
     let (log, addresses) = log();
     std::fs::write(path("log.csv"), log).expect("a log");
     let words = (FIRST..HANDLER + 0x20).step_by(4).map(opcode);
@@ -78,6 +75,70 @@ fn steps_stay_in_their_task() {
     let options = ["encode", "--protocol", "ETM4", "--config", "TRCCONFIGR=0x841", "--image"];
     let files = [image.as_str(), "--log", log.as_str(), "-o", capture.as_str()];
     tracewright(&[&options[..], &files[..]].concat());
+    (capture, addresses)
+}
+
+/// Each task is a thread of its own. One that waits has the stack that it had, and cannot be stepped.
+#[test]
+fn tasks_that_wait_are_threads() {
+    let folder = Folder::new("dap-waiting-tasks");
+    let (capture, addresses) = capture(&folder);
+    let number = |address: u64| addresses.iter().position(|own| *own == address).expect("it");
+    let mut client = Client::open(&capture, json!({ "stopAt": "start" }));
+    let threads = |client: &mut Client| -> Vec<(u64, String)> {
+        let body = client.good("threads", json!({}));
+        let all = body["threads"].as_array().expect("threads").iter();
+        all.map(|own| (own["id"].as_u64().unwrap(), own["name"].as_str().unwrap().to_owned()))
+            .collect()
+    };
+    let stack = |client: &mut Client, id: u64| -> Vec<String> {
+        let body = client.good("stackTrace", json!({ "threadId": id }));
+        let frames = body["stackFrames"].as_array().expect("frames").iter();
+        frames
+            .map(|own| own["instructionPointerReference"].as_str().unwrap_or("-").to_owned())
+            .collect()
+    };
+    let first = threads(&mut client);
+    assert_eq!(first.len(), 1, "{first:?}");
+    assert!(first[0].1.contains("thread 81"), "{first:?}");
+    // In the second task, the first one is in the function that it has called.
+    client.goto(&format!("instruction {}", number(SECOND) + 2));
+    let inside = threads(&mut client);
+    let [(own, name), (other, waits)] = &inside[..] else { panic!("{inside:?}") };
+    assert!(name.contains("thread 82") && !name.contains("waits"), "{inside:?}");
+    assert!(waits.contains("thread 81") && waits.ends_with(", waits"), "{inside:?}");
+    assert_eq!(*other, first[0].0);
+    let hex = |address: u64| format!("{address:#x}");
+    assert_eq!(stack(&mut client, *other), [hex(FUNCTION + 4), hex(CALL + 4)]);
+    assert_eq!(stack(&mut client, *own), [hex(SECOND + 8)]);
+    let refused = client.refused("next", json!({ "threadId": other }));
+    assert!(refused.contains("the task waits"), "{refused}");
+    let frame = client.good("stackTrace", json!({ "threadId": other }));
+    let frame = &frame["stackFrames"][0];
+    assert_eq!(frame["canRestart"], json!(false));
+    let scopes = client.good("scopes", json!({ "frameId": frame["id"] }));
+    let names = scopes["scopes"].as_array().expect("scopes").iter();
+    assert!(
+        names.clone().count() > 0 && names.into_iter().all(|own| own["name"] != "Trace"),
+        "{scopes}"
+    );
+    // A stop names the task that executes.
+    let stop = client.go("next", json!({ "threadId": own, "granularity": "instruction" }));
+    assert_eq!(stop["threadId"], json!(own), "{stop}");
+    client.goto(&format!("instruction {}", number(CALL + 4)));
+    let back = threads(&mut client);
+    assert_eq!(back[0].0, first[0].0, "{back:?}");
+    assert!(back[1].1.contains("thread 82, waits"), "{back:?}");
+    assert_eq!(stack(&mut client, back[1].0), [hex(SECOND + 24)]);
+    client.disconnect();
+}
+
+/// A step over the call passes the other task; a step of which the next instruction is one of the
+/// other task ends there, and states that.
+#[test]
+fn steps_stay_in_their_task() {
+    let folder = Folder::new("dap-tasks");
+    let (capture, addresses) = capture(&folder);
     let number = |address: u64| addresses.iter().position(|own| *own == address).expect("it");
     let by = json!({ "granularity": "instruction" });
     let mut client = Client::open(&capture, json!({ "stopAt": "start" }));

@@ -14,5 +14,5 @@ pub use crate::tiles::{
     MOST_SERIES, Names, OpenFrame, OpenThread, SavedView, Series, Tile, TilePart, TileRow,
     ValueSums, ViewFrame, ViewShape, ViewThread, length_class,
 };
-pub use player::{Detail, Passed, Player, StackAt};
+pub use player::{Detail, ParkedAt, Passed, Player, StackAt};
 pub use read::{FunctionsOf, Sums, View};

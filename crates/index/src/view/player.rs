@@ -65,6 +65,15 @@ pub struct StackAt {
     pub frames: Vec<(SavedFrame, OpenFrame)>,
 }
 
+/// A thread that a source does not execute.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ParkedAt {
+    /// Where it continues, if that is known.
+    pub resume: Option<u64>,
+    /// Its number, and its frames.
+    pub stack: StackAt,
+}
+
 /// An element in a part of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passed {
@@ -350,6 +359,31 @@ impl<'a> Player<'a> {
     /// # Errors
     /// Where the buffer or the index cannot be read.
     pub fn stack(&mut self, number: u64, source: usize) -> Result<StackAt, FindError> {
+        let stacks = self.stacks_after(number)?;
+        let Some((thread, frames)) = stacks.current(source) else { return Ok(StackAt::default()) };
+        let (thread, open) = stacks.visitor.open_frames(thread);
+        Ok(StackAt { thread, frames: frames.into_iter().zip(open).collect() })
+    }
+
+    /// The threads that `source` does not execute after the element with this number, of all
+    /// sources, and that have open frames.
+    ///
+    /// # Errors
+    /// Where the buffer or the index cannot be read.
+    pub fn parked(&mut self, number: u64, source: usize) -> Result<Vec<ParkedAt>, FindError> {
+        let stacks = self.stacks_after(number)?;
+        let parked = stacks.parked(source).into_iter().map(|(thread, resume, frames)| {
+            let (thread, open) = stacks.visitor.open_frames(thread);
+            ParkedAt {
+                resume,
+                stack: StackAt { thread, frames: frames.into_iter().zip(open).collect() },
+            }
+        });
+        Ok(parked.collect())
+    }
+
+    /// The stacks of all sources after the element with this number.
+    fn stacks_after(&mut self, number: u64) -> Result<Stacks<Collected>, FindError> {
         let started = self.start(self.view.segment_of(number))?;
         let mut stacks = self.restore(&started.saved, Wanted::None)?;
         let end = number.saturating_add(1);
@@ -358,9 +392,7 @@ impl<'a> Player<'a> {
         self.feed(span, &mut numbering, &mut |_| {}, &mut stacks, |numbering| {
             numbering.next < end
         })?;
-        let Some((thread, frames)) = stacks.current(source) else { return Ok(StackAt::default()) };
-        let (thread, open) = stacks.visitor.open_frames(thread);
-        Ok(StackAt { thread, frames: frames.into_iter().zip(open).collect() })
+        Ok(stacks)
     }
 
     /// The frames of the bytes `offsets`, and each other element that a packet there reports. The
