@@ -49,7 +49,7 @@ pub use arrow_array;
 pub use arrow_schema;
 
 pub use output::Batches;
-pub use query::{Query, Stop, TableError};
+pub use query::{Decoded, Query, Stop, TableError};
 pub use rows::{Found, Place, Row, elements};
 pub use schema::{ColumnInfo, SCHEMA_VERSION, Type};
 pub use tables::{Table, table, tables};

@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::{error, fmt, io};
 
 use tracewright::DecodeError;
+use tracewright::decode::Tally;
 use tracewright::index::Window;
 
 /// What is selected. The default selects everything.
@@ -25,6 +26,9 @@ pub struct Query {
     pub kinds: Vec<String>,
     /// The numbers of the buffers; all for `None`.
     pub buffers: Option<Vec<usize>>,
+    /// Runs of segments of the index, in order: rows of the elements that are emitted in them. For
+    /// tables each row of which is that of one element, of one buffer, whose index is complete.
+    pub segments: Option<Vec<Range<usize>>>,
     /// The most rows.
     pub limit: Option<u64>,
     /// The most rows of a batch; 0 for [`Query::BATCH`].
@@ -33,6 +37,8 @@ pub struct Query {
     pub signed: bool,
     /// Ends reading, also where no rows are made.
     pub stop: Stop,
+    /// Counts what is decoded.
+    pub decoded: Decoded,
 }
 
 /// Ends the reading of a table from another thread: its clones are the same.
@@ -59,6 +65,32 @@ impl PartialEq for Stop {
 }
 
 impl Eq for Stop {}
+
+/// Counts the bytes of sources that are decoded for a table, those before a part that have no rows
+/// included. Its clones are the same.
+#[derive(Clone, Debug, Default)]
+pub struct Decoded(Arc<AtomicU64>);
+
+impl Decoded {
+    /// The number of bytes so far.
+    pub fn bytes(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn add(&self, tally: &Tally) {
+        let bytes = tally.sources.iter().map(|counts| counts.bytes());
+        self.0.fetch_add(bytes.fold(0, u64::saturating_add), Ordering::Relaxed);
+    }
+}
+
+/// Queries that select the same are equal, wherever what they decode is counted.
+impl PartialEq for Decoded {
+    fn eq(&self, _: &Decoded) -> bool {
+        true
+    }
+}
+
+impl Eq for Decoded {}
 
 impl Query {
     /// Rows of a batch, where the query states none: a batch stays in the caches of a processor.

@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 use std::ops::Range;
 
-use tracewright::base::{self as base, Context, Element};
+use tracewright::base::{Context, Element};
 use tracewright::capture::Buffer;
 use tracewright::decode::{
     Checkpoint, Event, Fork, Jobs, Listener, Merge, Merging, Plan, Session, Tally, input, parallel,
@@ -12,7 +12,7 @@ use tracewright::index::build::{fill, from};
 use tracewright::index::{Index, IndexedBuffer, Position, Window};
 use tracewright::{DecodeError, Trace};
 
-use crate::query::{Query, Stop, TableError};
+use crate::query::{Query, TableError};
 
 /// Bytes that are decoded at a time before a part.
 const STEP: usize = 1 << 12;
@@ -89,9 +89,13 @@ pub(crate) fn buffer_code<L: Listener + Fork + Send>(
     };
     let failed = |error| DecodeError::Read { buffer: buffer.name.clone(), error };
     let mut session = trace.session(plan)?;
-    let part = index.filter(|_| !(query.window.is_all() && code.is_all())).and_then(|index| {
+    let all = query.segments.is_none() && query.window.is_all() && code.is_all();
+    let part = index.filter(|_| !all).and_then(|index| {
         let own = index.buffers().iter().find(|own| own.number() == plan.buffer)?;
-        let runs = runs((index, own), &query.window, code)?;
+        let runs = match &query.segments {
+            Some(segments) => segments.clone(),
+            None => runs((index, own), &query.window, code)?,
+        };
         // Damage is found where summaries of segments are read.
         runs.iter().for_each(|run| own.prepare(run.start));
         own.damage().is_none().then_some((own, runs))
@@ -99,8 +103,8 @@ pub(crate) fn buffer_code<L: Listener + Fork + Send>(
     if let Some((index, runs)) = part {
         session.reserve_blocks(BLOCKS);
         let blank = session.state().clone();
-        let (jobs, stop) = (trace.jobs(), &query.stop);
-        let mut part = Part { session, blank, buffer, index, jobs, stop };
+        let jobs = trace.jobs();
+        let mut part = Part { session, blank, buffer, index, jobs, query };
         return part.read(&runs, listener, receive).map_err(|error| failed(error).into());
     }
     receive.begin(Begin::default(), &session);
@@ -108,6 +112,7 @@ pub(crate) fn buffer_code<L: Listener + Fork + Send>(
     let mut both = (listener, Merging(Tally::default()));
     let input = &mut *input::of(buffer);
     parallel::run(&mut session, input, &mut both, trace.jobs(), |(output, counts), _| {
+        query.decoded.add(&counts);
         tally.merge(counts);
         !query.stop.is_set() && receive.output(output)
     })
@@ -123,7 +128,7 @@ struct Part<'a> {
     buffer: &'a Buffer,
     index: &'a IndexedBuffer,
     jobs: &'a Jobs,
-    stop: &'a Stop,
+    query: &'a Query,
 }
 
 impl Part<'_> {
@@ -148,12 +153,13 @@ impl Part<'_> {
 
     /// Goes to the beginning of a segment.
     fn go(&mut self, segment: usize) -> io::Result<Position> {
-        let Part { session, blank, buffer, index, .. } = self;
+        let Part { session, blank, buffer, index, query, .. } = self;
         session.resume(blank.clone());
         if segment == 0 {
             return Ok(Position::default());
         }
-        let start = index.seek(session, buffer, segment, &mut Nothing)?;
+        let mut tally = Tally::default();
+        let start = index.seek(session, buffer, segment, &mut tally)?;
         session.resume(start.state);
         // The state of the link is not known at the beginning of each segment.
         let begin = index.begin(segment).unwrap_or(0);
@@ -165,8 +171,9 @@ impl Part<'_> {
             if bytes.is_empty() {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
-            session.feed(bytes, &mut Nothing);
+            session.feed(bytes, &mut tally);
         }
+        query.decoded.add(&tally);
         Ok(index.position(segment))
     }
 
@@ -179,7 +186,7 @@ impl Part<'_> {
         tally: &mut Tally,
     ) -> io::Result<bool> {
         let Position { elements, instructions, times, contexts } = self.go(run.start)?;
-        let Part { session, blank, buffer, index, jobs, stop } = self;
+        let Part { session, blank, buffer, index, jobs, query } = self;
         let contexts: Vec<_> = contexts.iter().map(|own| own.map(|(_, context)| context)).collect();
         for (n, context) in contexts.iter().enumerate() {
             if let Some((_, selection)) = session.selected(n) {
@@ -197,8 +204,9 @@ impl Part<'_> {
         let mut both = (listener, Merging(Tally::default()));
         let mut more = true;
         let mut output = |(output, counts)| {
+            query.decoded.add(&counts);
             tally.merge(counts);
-            more = !stop.is_set() && receive.output(output);
+            more = !query.stop.is_set() && receive.output(output);
             more
         };
         // Steps are at fixed offsets.
@@ -276,13 +284,4 @@ fn with_code(
         }
     }
     Some(has)
-}
-
-/// Receives nothing.
-struct Nothing;
-
-impl Listener for Nothing {
-    fn element(&mut self, _: usize, _: u64, _: Element) {}
-
-    fn batch(&mut self, _: &base::Batch<'_>) {}
 }

@@ -11,7 +11,7 @@ use tracewright::capture::{Bytes, TimeConversion};
 use tracewright::decode::Jobs;
 use tracewright::index::{Index, Making, Shape, Window};
 use tracewright::{Trace, VisitFrames};
-use tracewright_columns::{Query, TableError, files, table, tables};
+use tracewright_columns::{Decoded, Query, TableError, files, table, tables};
 use tracewright_testing::{Random, short_or_long};
 
 use common::{Row, all_columns, captures, open, rows};
@@ -127,6 +127,50 @@ fn parts_are_the_whole() {
             assert!(own == all, "{} {} {}", path.display(), own.len(), all.len());
         }
     }
+}
+
+/// Runs of segments have the rows of the whole table, wherever it is cut; only they are decoded.
+#[test]
+fn runs_of_segments_are_the_whole() {
+    let mut random = Random::new(58);
+    let mut divided = 0;
+    for path in captures().iter().step_by(short_or_long(4, 1)) {
+        let Some(trace) = open(path) else { continue };
+        let index = index(&trace);
+        for name in ["elements", "ranges", "instructions", "timestamps", "gaps"] {
+            for own in index.buffers() {
+                let (buffers, whole) = (Some(vec![own.number()]), Decoded::default());
+                let all =
+                    Query { buffers: buffers.clone(), decoded: whole.clone(), ..Query::default() };
+                let want = rows(name, &trace, &all, None);
+                let mut cuts: Vec<usize> = (0..3).map(|_| random.index(own.len() + 1)).collect();
+                cuts.extend([0, own.len()]);
+                cuts.sort_unstable();
+                let mut parts = Vec::new();
+                for (&from, &to) in cuts.iter().zip(&cuts[1..]).filter(|(from, to)| from < to) {
+                    // Two runs of one query.
+                    let middle = from + (to - from) / 2;
+                    let runs = [from..middle, middle..to].into_iter().filter(|own| !own.is_empty());
+                    let (segments, decoded) = (Some(runs.collect()), Decoded::default());
+                    let query = Query {
+                        buffers: buffers.clone(),
+                        segments,
+                        decoded: decoded.clone(),
+                        ..Query::default()
+                    };
+                    parts.extend(rows(name, &trace, &query, Some(&index)));
+                    divided += usize::from(decoded.bytes() < whole.bytes());
+                }
+                let about = format!("{} {name} {cuts:?}", path.display());
+                assert!(parts == want, "{about} {} {}", parts.len(), want.len());
+                let plan = trace.plans().iter().find(|plan| plan.buffer == own.number());
+                if plan.is_some_and(|plan| !plan.sources.is_empty()) && name == "elements" {
+                    assert!(whole.bytes() > 0, "{about}");
+                }
+            }
+        }
+    }
+    assert!(divided > 10, "{divided} runs for which less than the whole was decoded");
 }
 
 /// The bytes of sources that were decoded for a query.
