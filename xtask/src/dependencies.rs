@@ -22,7 +22,7 @@ const LICENCES: [&str; 11] = [
 ];
 
 /// Workspaces of their own, which have a lock file each.
-const OTHERS: [&str; 4] = ["fuzz", "python", "tests/header", "tests/no_std"];
+const OTHERS: [&str; 5] = ["fuzz", "python", "sql", "tests/header", "tests/no_std"];
 
 /// Packages that make files or drive tests in those, and are in nothing that is published: their
 /// licences, NCSA and MPL-2.0, need not be accepted.

@@ -130,7 +130,7 @@ fn execute(root: &Path, step: &'static Step, options: &Options) -> Result<Outcom
     command.arg(step.script).current_dir(root).stdin(Stdio::null());
     command.env("TRACEWRIGHT_TIMES", options.times.to_string());
     if step.name == "run" {
-        command.env("TRACEWRIGHT_REQUIRE_TOOLS", "1");
+        command.env("TRACEWRIGHT_REQUIRE_TOOLS", "1").env("TRACEWRIGHT_SQL", "1");
     }
     if step.name == "fuzz" {
         command.arg(options.minutes.to_string());
