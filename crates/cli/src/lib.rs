@@ -91,6 +91,7 @@ pub fn run(all: Vec<OsString>) -> u8 {
         Verb::Functions(args) => verbs::functions::run(&args),
         Verb::Branches(args) => verbs::branches::run(&args),
         Verb::Table(args) => verbs::table::run(&args),
+        Verb::Sql(args) => verbs::sql::run(&args),
         Verb::Calls(args) => verbs::calls::run(&args),
         Verb::Timing(args) => verbs::timing::run(&args),
         Verb::Timeline(args) => verbs::timeline::run(&args),

@@ -16,7 +16,7 @@ const HAVE: [(&str, &str); 8] = [
 ];
 
 /// What a user asks, and the verbs that answer.
-const ASK: [(&str, &str); 15] = [
+const ASK: [(&str, &str); 16] = [
     ("what is this file, what is missing", "info"),
     ("what ran, how often", "functions, profile"),
     ("who called it, from where to where", "calls, branches"),
@@ -29,13 +29,14 @@ const ASK: [(&str, &str); 15] = [
     ("a debugger that goes backwards", "gdb, gdbserver, dap"),
     ("each instruction, each packet", "instructions, decode, packets, frames"),
     ("tables and files for other programs", "table, log, merge, units, perf-script"),
+    ("a query in SQL", "sql"),
     ("registers and filters of a trace unit", "unit"),
     ("trace of an execution", "encode"),
     ("its speed, its tests; shells, manuals", "bench, selftest, completions, man"),
 ];
 
 /// Words for what verbs do, which are not the names of verbs.
-const MEANT: [(&[&str], &[&str]); 18] = [
+const MEANT: [(&[&str], &[&str]); 19] = [
     (&["trace", "dump", "list", "ls", "print", "show", "cat"], &["decode", "instructions", "info"]),
     (&["disassemble", "disasm", "objdump", "asm", "insn"], &["instructions"]),
     (&["stack", "stacktrace", "backtrace", "bt", "callstack", "callgraph"], &["calls", "gdb"]),
@@ -47,7 +48,8 @@ const MEANT: [(&[&str], &[&str]); 18] = [
     (&["cov", "gcov", "lcov", "mcdc", "mc-dc"], &["coverage"]),
     (&["stats", "stat", "top", "hot", "hotspots", "summary"], &["functions", "profile", "timing"]),
     (&["perf", "script", "autofdo", "fdo", "bolt", "pgo"], &["profile", "perf-script"]),
-    (&["search", "grep", "query", "where"], &["find"]),
+    (&["search", "grep", "query", "where"], &["find", "sql"]),
+    (&["select", "database", "sqlite", "duckdb", "datafusion"], &["sql", "table"]),
     (&["registers", "regs", "config", "configure", "setup"], &["unit", "info"]),
     (&["detect", "identify", "file", "inspect", "describe"], &["info"]),
     (&["latency", "jitter", "duration", "load", "tasks", "rtos"], &["timing", "timeline"]),

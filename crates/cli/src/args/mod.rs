@@ -14,6 +14,7 @@ mod profile;
 mod random;
 mod selftest;
 mod signals;
+mod sql;
 mod table;
 mod tasks;
 mod timing;
@@ -43,6 +44,7 @@ pub use logs::{
 pub use profile::{DialectArg, FieldsArg, MergeArgs, PerfScriptArgs, ProfileArgs, ProfileFormat};
 pub use random::{FindArgs, FindFormat, IndexArgs, SelectArgs, UseIndexArgs, WindowArgs};
 pub use selftest::SelftestArgs;
+pub use sql::SqlArgs;
 pub use table::TableArgs;
 #[cfg(feature = "columns")]
 pub use table::TableOptions;
@@ -164,6 +166,8 @@ pub enum Verb {
     Branches(Own<BranchesArgs>),
     /// A trace as a table: Parquet, Arrow, CSV. Without a name, list the tables and their columns.
     Table(Own<TableArgs>),
+    /// Answer queries in SQL, whose tables are those of `table`, with the program tracewright-sql.
+    Sql(Own<SqlArgs>),
     /// List calls in order: the begin and the end of each function.
     Calls(Own<CallsArgs>),
     /// List how long functions and exceptions take: least, median, percentiles, most; check limits.

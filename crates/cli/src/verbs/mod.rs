@@ -28,6 +28,7 @@ pub mod perf_script;
 pub mod profile;
 pub mod report;
 pub mod selftest;
+pub mod sql;
 pub mod table;
 pub mod timeline;
 pub mod timing;

@@ -60,6 +60,7 @@ mod select;
 mod selftest;
 mod shared;
 mod sinks;
+mod sql;
 mod stop_after;
 mod sweep;
 #[cfg(feature = "view")]
