@@ -85,9 +85,9 @@ pub struct Sequence {
 }
 
 impl Sequence {
-    /// The path that it describes.
-    fn key(&self) -> (u64, u32, &[u8]) {
-        (self.address, self.len, &self.bits)
+    /// The path that it describes. The list of a profile has the same order.
+    fn key(&self) -> (u64, &[u8], u32) {
+        (self.address, &self.bits, self.len)
     }
 }
 
