@@ -35,8 +35,7 @@ pub(crate) fn check(one: &Origin<'_>, other: &Origin<'_>) -> Result<(), FleetErr
         && let Some(its) = other.captures.values().next()
         && own.data != its.data
     {
-        of_data(own, its, &mut all);
-        of_decoder(own, its, "", &mut all);
+        all = of_captures(own, its);
     }
     if all.is_empty() && one.plan != other.plan {
         let [own, its] = [one, other].map(|part| short(&part.plan));
@@ -48,6 +47,16 @@ pub(crate) fn check(one: &Origin<'_>, other: &Origin<'_>) -> Result<(), FleetErr
         all.push(format!("the digest of the plan ({own} and {its}): {why}"));
     }
     if all.is_empty() { Ok(()) } else { Err(FleetError::Plan(all)) }
+}
+
+/// What differs between two captures.
+pub(crate) fn of_captures(own: &CaptureIdentity, its: &CaptureIdentity) -> Vec<String> {
+    let mut all = Vec::new();
+    if own.data != its.data {
+        of_data(own, its, &mut all);
+    }
+    of_decoder(own, its, "", &mut all);
+    all
 }
 
 /// Programs, registers and options.

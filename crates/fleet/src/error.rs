@@ -60,6 +60,15 @@ pub enum FleetError {
     },
     /// Units are lacking.
     Lacking(Vec<String>),
+    /// Units could not be decoded.
+    Failed {
+        /// Their identifiers, and why.
+        units: Vec<(String, String)>,
+        /// The number that is allowed.
+        allowed: usize,
+    },
+    /// A capture is not that of the plan: what differs.
+    OtherCapture(Vec<String>),
 }
 
 /// The most places that a message lists.
@@ -100,14 +109,44 @@ impl fmt::Display for FleetError {
                  both of them again as one"
             ),
             FleetError::Lacking(places) => {
-                let shown = places.get(..MOST).unwrap_or(places).join("; ");
-                write!(f, "parts are lacking: {shown}")?;
-                match places.len().saturating_sub(MOST) {
-                    0 => Ok(()),
-                    more => write!(f, "; and {more} more"),
-                }
+                f.write_str("parts are lacking: ")?;
+                list(places, f)
             }
+            FleetError::Failed { units, allowed } => {
+                let count = units.len();
+                write!(f, "{count} units could not be decoded, and {allowed} are allowed: ")?;
+                let units: Vec<_> =
+                    units.iter().map(|(id, why)| format!("unit {id}: {why}")).collect();
+                list(&units, f)
+            }
+            FleetError::OtherCapture(all) => write!(
+                f,
+                "it is not the capture of which the plan was made; what differs: {}",
+                all.join("; ")
+            ),
         }
+    }
+}
+
+/// The first of `all`, and how many others there are.
+fn list(all: &[String], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    f.write_str(&all.get(..MOST).unwrap_or(all).join("; "))?;
+    match all.len().saturating_sub(MOST) {
+        0 => Ok(()),
+        more => write!(f, "; and {more} more"),
+    }
+}
+
+impl FleetError {
+    /// A file could not be read: that may be so only once, or only on one machine. All else is the
+    /// same however often a unit is computed.
+    pub fn is_read(&self) -> bool {
+        matches!(
+            self,
+            FleetError::Read(_)
+                | FleetError::Decode(DecodeError::Read { .. })
+                | FleetError::Piece(PartError::Read(_))
+        )
     }
 }
 

@@ -5,7 +5,8 @@
 //! | `capture.rs` | [`CaptureIdentity`]: what a unit is a part of |
 //! | `plan.rs` | [`Plan`]: the [`Unit`]s of a job |
 //! | `part.rs` | [`Part`]: the result of some units, and the sum of parts |
-//! | `file.rs` | parts as files |
+//! | `file.rs`, `plan_file.rs` | parts and plans as files |
+//! | `lines.rs` | what these files have in common |
 //! | `difference.rs` | what differs between parts that have no sum |
 //! | `counts.rs` | what profiles and coverage are made of |
 //! | `firsts.rs` | where something happened first |
@@ -36,14 +37,17 @@ mod difference;
 mod error;
 mod file;
 mod firsts;
+mod lines;
 pub mod lists;
 mod measure;
 mod part;
 mod plan;
+mod plan_file;
 
 pub use capture::{CaptureIdentity, Extent, divided};
 pub use counts::BufferCounts;
 pub use error::FleetError;
-pub use measure::{Measured, States};
-pub use part::{Done, Part, Payload};
+pub use measure::Measured;
+pub use part::{Done, Part, Payload, States};
 pub use plan::{Job, Piece, Plan, Planned, TOOL, UNIT, Unit, borders};
+pub use plan_file::PlanFile;

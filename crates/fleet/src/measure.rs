@@ -3,7 +3,6 @@
 use std::io;
 
 use tracewright::analysis::coverage::Losses;
-use tracewright::analysis::coverage_runs::Digest;
 use tracewright::analysis::{BranchLister, BranchLists, Filter, Profile, Profiler, RawProfile};
 use tracewright::capture::perf::BranchList;
 use tracewright::decode::{
@@ -17,11 +16,8 @@ use tracewright::{DecodeError, Trace};
 
 use crate::counts::{BufferCounts, disturb, state};
 use crate::error::FleetError;
-use crate::part::Payload;
+use crate::part::{Payload, States};
 use crate::plan::Piece;
-
-/// The digests of the states at both ends of a piece, where there are states.
-pub type States = Option<[Digest; 2]>;
 
 /// A buffer, and how it is decoded.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,6 @@
 //! The result of some units of a job, with what it was made of.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tracewright::analysis::coverage_runs::Digest;
 
@@ -9,14 +9,17 @@ use crate::difference::{self, Origin};
 use crate::error::{FleetError, short};
 use crate::plan::{Piece, Plan, TOOL, Unit};
 
-/// The segments of a unit, and the states of what was counted at both ends.
+/// The digests of the states at both ends of a piece, where there are states.
+pub type States = Option<[Digest; 2]>;
+
+/// The unit that a piece is of, and the states of what was counted at both ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Done {
-    /// The segments.
-    pub piece: Piece,
+    /// The identifier of the unit.
+    pub unit: String,
     /// The digests of the states before the first segment and after the last; `None` where there is
     /// no state.
-    pub states: Option<[Digest; 2]>,
+    pub states: States,
 }
 
 /// What units have computed.
@@ -42,8 +45,11 @@ impl Payload {
         }
     }
 
-    /// Adds rows.
-    fn add(&mut self, other: Payload) -> Result<(), FleetError> {
+    /// Adds what other units have computed.
+    ///
+    /// # Errors
+    /// Where both are not of the same kind.
+    pub fn add(&mut self, other: Payload) -> Result<(), FleetError> {
         let different = |values| FleetError::Different { what: "kind of result", values };
         match (self, other) {
             (Payload::Counts(own), Payload::Counts(other)) => {
@@ -80,9 +86,12 @@ pub struct Part {
     pub total: usize,
     /// The captures of which there are units.
     pub captures: BTreeMap<Digest, CaptureIdentity>,
-    /// The units.
-    pub units: BTreeMap<String, Vec<Done>>,
-    /// What they have computed.
+    /// The pieces of the units. No two of them have a segment in common.
+    pub pieces: BTreeMap<Piece, Done>,
+    /// The units that could not be decoded, by their identifiers, and why. Nothing is counted of
+    /// them.
+    pub failed: BTreeMap<String, String>,
+    /// What the others have computed.
     pub payload: Payload,
 }
 
@@ -93,23 +102,46 @@ impl Part {
             tool: TOOL.to_owned(),
             job: plan.job.name.clone(),
             plan: plan.digest(),
-            total: plan.captures.len(),
+            total: plan.total,
             captures: BTreeMap::new(),
-            units: BTreeMap::new(),
+            pieces: BTreeMap::new(),
+            failed: BTreeMap::new(),
             payload,
         }
     }
 
     /// Notes that `unit` of `plan` is in the part. `states` has those of its pieces, in order.
-    pub fn add_unit(&mut self, plan: &Plan, unit: &Unit, states: Vec<Option<[Digest; 2]>>) {
-        for piece in &unit.pieces {
+    ///
+    /// # Errors
+    /// Where the unit is in the part, and where it did not begin in the state in which the one
+    /// before it ended.
+    pub fn add_unit(
+        &mut self,
+        plan: &Plan,
+        unit: &Unit,
+        states: Vec<States>,
+    ) -> Result<(), FleetError> {
+        for (piece, states) in unit.pieces.iter().zip(states) {
             if let Some(own) = plan.captures.get(&piece.capture) {
                 self.captures.insert(piece.capture, own.clone());
             }
+            self.put(piece.clone(), Done { unit: unit.id.clone(), states })?;
         }
-        let done = unit.pieces.iter().cloned().zip(states);
-        let done = done.map(|(piece, states)| Done { piece, states }).collect();
-        self.units.insert(unit.id.clone(), done);
+        Ok(())
+    }
+
+    /// Notes that `unit` of `plan` could not be decoded, and why.
+    ///
+    /// # Errors
+    /// Where the unit is in the part.
+    pub fn add_failed(&mut self, plan: &Plan, unit: &Unit, why: String) -> Result<(), FleetError> {
+        self.failed.insert(unit.id.clone(), why);
+        self.add_unit(plan, unit, vec![None; unit.pieces.len()])
+    }
+
+    /// The number of units.
+    pub fn units(&self) -> usize {
+        self.pieces.values().map(|done| &done.unit).collect::<BTreeSet<_>>().len()
     }
 
     /// Adds another part. The sum does not depend on the order in which parts are added.
@@ -129,15 +161,25 @@ impl Part {
         equal("job", &self.job, &other.job)?;
         difference::check(&self.origin(), &other.origin())?;
         self.captures.extend(other.captures);
-        for (id, done) in other.units {
-            if self.units.contains_key(&id) {
-                let segments = done.first().map_or_else(String::new, |own| self.place(&own.piece));
-                return Err(FleetError::Shared { segments, units: [id.clone(), id] });
-            }
-            self.units.insert(id, done);
+        self.failed.extend(other.failed);
+        for (piece, done) in other.pieces {
+            self.put(piece, done)?;
         }
-        self.payload.add(other.payload)?;
-        self.check()
+        self.payload.add(other.payload)
+    }
+
+    /// Adds a piece. Fails where it has a segment in common with one before or after it, and where
+    /// the state at the end of one is not that at the beginning of the next.
+    pub(crate) fn put(&mut self, piece: Piece, done: Done) -> Result<(), FleetError> {
+        let before = self.pieces.range(..=&piece).next_back();
+        let after = self.pieces.range(&piece..).next();
+        let own = (&piece, &done);
+        for (one, other) in before.map(|it| (it, own)).into_iter().chain(after.map(|it| (own, it)))
+        {
+            self.border(one, other)?;
+        }
+        self.pieces.insert(piece, done);
+        Ok(())
     }
 
     fn origin(&self) -> Origin<'_> {
@@ -157,65 +199,54 @@ impl Part {
         }
     }
 
-    /// All pieces in order, each with the identifier of its unit.
-    fn pieces(&self) -> Vec<(&Done, &str)> {
-        let units = self.units.iter();
-        let mut all: Vec<_> =
-            units.flat_map(|(id, all)| all.iter().map(|done| (done, id.as_str()))).collect();
-        all.sort_by(|a, b| a.0.piece.cmp(&b.0.piece));
-        all
+    /// Fails where a piece and the next one have no sum.
+    fn border(
+        &self,
+        (before, one): (&Piece, &Done),
+        (after, other): (&Piece, &Done),
+    ) -> Result<(), FleetError> {
+        if (before.capture, before.buffer) != (after.capture, after.buffer) {
+            return Ok(());
+        }
+        let segments = || self.place(after);
+        let units = || [one.unit.clone(), other.unit.clone()];
+        let (end, begin) = (before.segments.1, after.segments.0);
+        if begin < end || before == after {
+            return Err(FleetError::Shared { segments: segments(), units: units() });
+        }
+        let states = (one.states.map(|own| own[1]), other.states.map(|own| own[0]));
+        let decoded = [one, other].iter().all(|own| !self.failed.contains_key(&own.unit));
+        if begin == end && decoded && states.0 != states.1 {
+            return Err(FleetError::Border { segments: segments(), units: units() });
+        }
+        Ok(())
     }
 
-    /// Fails where two units have a segment in common, and where the state at the end of one is not
-    /// that at the beginning of the next.
-    fn check(&self) -> Result<(), FleetError> {
-        let all = self.pieces();
-        for ((one, a), (other, b)) in all.iter().zip(all.iter().skip(1)) {
-            let (before, after) = (&one.piece, &other.piece);
-            if (before.capture, before.buffer) != (after.capture, after.buffer) {
-                continue;
-            }
-            let units = || [(*a).to_owned(), (*b).to_owned()];
-            let (end, begin) = (before.segments.1, after.segments.0);
-            if begin < end {
-                return Err(FleetError::Shared { segments: self.place(after), units: units() });
-            }
-            let states = (one.states.map(|own| own[1]), other.states.map(|own| own[0]));
-            if begin == end && states.0 != states.1 {
-                return Err(FleetError::Border { segments: self.place(after), units: units() });
+    /// Fails where a piece is not one of the captures.
+    pub(crate) fn check_pieces(&self) -> Result<(), String> {
+        for piece in self.pieces.keys() {
+            let Piece { capture, buffer, segments: (begin, end) } = piece;
+            let own = self.captures.get(capture).and_then(|own| own.buffer(*buffer));
+            if !own.is_some_and(|own| begin <= end && *end <= own.segments) {
+                return Err(format!("it has no {}", self.place(piece)));
             }
         }
         Ok(())
     }
 
-    /// Fails where a piece is not one of the captures, and where [`check`](Part::check) does.
-    pub(crate) fn check_pieces(&self) -> Result<(), String> {
-        for (done, _) in self.pieces() {
-            let Piece { capture, buffer, segments: (begin, end) } = &done.piece;
-            let own = self.captures.get(capture).and_then(|own| own.buffer(*buffer));
-            if !own.is_some_and(|own| begin <= end && *end <= own.segments) {
-                return Err(format!("it has no {}", self.place(&done.piece)));
-            }
-        }
-        self.check().map_err(|error| error.to_string())
-    }
-
     /// What of the plan is in no unit.
     pub fn lacking(&self) -> Vec<String> {
         let mut lacking = Vec::new();
-        let all = self.pieces();
         for (data, own) in &self.captures {
             for buffer in &own.buffers {
                 let mut at = 0;
-                let of = |done: &&(&Done, &str)| {
-                    done.0.piece.capture == *data && done.0.piece.buffer == buffer.number
-                };
-                let own = all.iter().filter(of).map(|done| done.0.piece.segments);
+                let number = buffer.number;
+                let place = |segments| Piece { capture: *data, buffer: number, segments };
+                let own = self.pieces.range(place((0, 0))..=place((usize::MAX, usize::MAX)));
+                let own = own.map(|(piece, _)| piece.segments);
                 for (begin, end) in own.chain([(buffer.segments, buffer.segments)]) {
                     if begin > at {
-                        let segments = (at, begin);
-                        let piece = Piece { capture: *data, buffer: buffer.number, segments };
-                        lacking.push(self.place(&piece));
+                        lacking.push(self.place(&place((at, begin))));
                     }
                     at = at.max(end);
                 }
@@ -229,12 +260,20 @@ impl Part {
         lacking
     }
 
-    /// Fails where units of the plan are lacking.
+    /// Fails where units of the plan are lacking, and where more than `allowed` of them could not
+    /// be decoded.
     ///
     /// # Errors
-    /// [`FleetError::Lacking`].
-    pub fn complete(&self) -> Result<(), FleetError> {
+    /// [`FleetError::Lacking`], [`FleetError::Failed`].
+    pub fn complete(&self, allowed: usize) -> Result<(), FleetError> {
         let lacking = self.lacking();
-        if lacking.is_empty() { Ok(()) } else { Err(FleetError::Lacking(lacking)) }
+        if !lacking.is_empty() {
+            return Err(FleetError::Lacking(lacking));
+        }
+        if self.failed.len() > allowed {
+            let units = self.failed.clone().into_iter().collect();
+            return Err(FleetError::Failed { units, allowed });
+        }
+        Ok(())
     }
 }

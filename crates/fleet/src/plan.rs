@@ -7,6 +7,7 @@ use tracewright::analysis::coverage_runs::{Digest, Digester};
 use tracewright::index::IndexedBuffer;
 
 use crate::capture::CaptureIdentity;
+use crate::difference;
 use crate::error::FleetError;
 
 /// What is computed of each unit. Results of the same job add up.
@@ -58,11 +59,15 @@ pub struct Planned {
 }
 
 /// The units of a job, and what they are of.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// The job.
     pub job: Job,
-    /// The captures.
+    /// The digest of all captures and the job.
+    pub(crate) digest: Digest,
+    /// The number of all captures.
+    pub(crate) total: usize,
+    /// The captures; of an extract those of its units.
     pub captures: BTreeMap<Digest, CaptureIdentity>,
     /// The units. Their order does not depend on that of the captures.
     pub units: Vec<Unit>,
@@ -75,6 +80,8 @@ pub const TOOL: &str = concat!("tracewright ", env!("CARGO_PKG_VERSION"));
 pub const UNIT: u64 = 64 << 20;
 /// Small buffers make a unit of at most this many times as many bytes.
 const PACKED: u64 = 4;
+/// The most pieces of a unit: to open a capture takes time, however small it is.
+const PIECES: u64 = 256;
 /// The digits of the identifier of a unit: 128 bits.
 const DIGITS: usize = 32;
 
@@ -111,16 +118,21 @@ impl Plan {
             }
             by_programs.insert((identity.programs, identity.data), planned);
         }
-        let mut plan = Plan { job, captures: all, units: Vec::new() };
-        let (mut open, mut bytes, mut programs) = (Vec::new(), 0u64, None);
+        let (digest, total) = (digest(&job, &all), all.len());
+        let mut plan = Plan { job, digest, total, captures: all, units: Vec::new() };
+        let (mut open, mut bytes, mut weight, mut programs) = (Vec::new(), 0u64, 0u64, None);
         for ((own, _), planned) in &by_programs {
             for (piece, len) in pieces(planned, plan.job.divides) {
-                let full = bytes >= size || bytes.saturating_add(len) > size.saturating_mul(PACKED);
+                let its = len.max(size.div_ceil(PIECES));
+                let full =
+                    weight >= size || weight.saturating_add(its) > size.saturating_mul(PACKED);
                 if full || programs != Some(*own) {
                     plan.push(std::mem::take(&mut open), std::mem::take(&mut bytes));
+                    weight = 0;
                 }
                 programs = Some(*own);
                 bytes = bytes.saturating_add(len);
+                weight = weight.saturating_add(its);
                 open.push(piece);
             }
         }
@@ -135,7 +147,7 @@ impl Plan {
         }
     }
 
-    fn identifier(&self, pieces: &[Piece]) -> String {
+    pub(crate) fn identifier(&self, pieces: &[Piece]) -> String {
         let mut digester = Digester::default();
         digester.text(TOOL);
         digester.text(&self.job.name);
@@ -154,15 +166,24 @@ impl Plan {
 
     /// The digest of the captures and the job: that of the parts that add up to the whole.
     pub fn digest(&self) -> Digest {
-        let mut digester = Digester::default();
-        digester.text(TOOL);
-        digester.text(&self.job.name);
-        for own in self.captures.values() {
-            [own.data, own.programs, own.options].iter().for_each(|own| digester.add(&own.0));
-        }
-        digester.finish()
+        self.digest
     }
 
+    /// The number of captures; an extract has the number of all.
+    pub fn total(&self) -> usize {
+        self.total
+    }
+
+    /// Fails where the capture that was opened for `data` is another one.
+    ///
+    /// # Errors
+    /// [`FleetError::OtherCapture`].
+    pub fn check(&self, data: &Digest, opened: &CaptureIdentity) -> Result<(), FleetError> {
+        let Some(own) = self.captures.get(data).filter(|own| *own != opened) else {
+            return Ok(());
+        };
+        Err(FleetError::OtherCapture(difference::of_captures(own, opened)))
+    }
     /// Share `number` of `of`, which is counted from 1: consecutive units. All shares together are
     /// all units.
     pub fn share(&self, number: usize, of: usize) -> &[Unit] {
@@ -179,6 +200,17 @@ impl Plan {
         let found = self.units.iter().find(|unit| unit.id == id);
         found.ok_or_else(|| FleetError::NoUnit { id: id.to_owned(), units })
     }
+}
+
+/// The digest of `captures` and `job`.
+pub(crate) fn digest(job: &Job, captures: &BTreeMap<Digest, CaptureIdentity>) -> Digest {
+    let mut digester = Digester::default();
+    digester.text(TOOL);
+    digester.text(&job.name);
+    for own in captures.values() {
+        [own.data, own.programs, own.options].iter().for_each(|own| digester.add(&own.0));
+    }
+    digester.finish()
 }
 
 /// The pieces of a capture, and their bytes.

@@ -94,7 +94,7 @@ impl Case {
             };
             states.push(done.1);
         }
-        part.add_unit(plan, unit, states);
+        part.add_unit(plan, unit, states)?;
         Ok(part)
     }
 
@@ -213,7 +213,7 @@ fn any_division_adds_up_to_the_whole() {
                 }
                 units += parts.len();
                 let sum = merged(parts, &mut random);
-                sum.complete().expect("all units");
+                sum.complete(0).expect("all units");
                 let whole = case.whole(&plan);
                 assert_eq!(case.shown(&sum.payload), case.shown(&whole), "{} {job}", case.name);
                 let Payload::Counts(counts) = whole else { unreachable!("counts") };
@@ -301,14 +301,14 @@ fn parts_that_have_no_sum_are_refused() {
     assert!(with(&|part| renamed(part, &longer)).contains("bytes of buffer"));
     let text = with(&|part| {
         part.captures.clear();
-        part.units.clear();
+        part.pieces.clear();
         part.plan = Digest::of(b"another plan");
     });
     assert!(text.contains("no unit"), "{text}");
 
     // A unit that did not begin in the state in which the one before it ended.
     let mut next = of(1);
-    for done in next.units.values_mut().flatten() {
+    for done in next.pieces.values_mut() {
         done.states = done.states.map(|own| [digest, own[1]]);
     }
     let text = refused(of(0), next);
@@ -316,7 +316,7 @@ fn parts_that_have_no_sum_are_refused() {
 
     let mut sum = of(0);
     sum.merge(of(2)).expect("units that are not adjacent");
-    let lacking = sum.complete().expect_err("units are lacking").to_string();
+    let lacking = sum.complete(0).expect_err("units are lacking").to_string();
     let (begin, end) = plan.units[1].pieces[0].segments;
     assert!(lacking.contains(&format!("segments {begin}..{end}")), "{lacking}");
 }
@@ -357,9 +357,9 @@ fn damaged_files_are_refused() {
         assert!(error.contains("number of lines"), "{error}");
     }
     for other in ["\"version\":1,", "\"version\":\"2\",", ""] {
-        let text = text.replacen("\"version\":2,", other, 1);
+        let text = text.replacen("\"version\":3,", other, 1);
         let error = again(&text, &same).expect_err("another version").to_string();
-        assert!(error.contains("version 2 is known"), "{error}");
+        assert!(error.contains("version 3 is known"), "{error}");
     }
 }
 

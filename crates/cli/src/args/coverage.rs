@@ -7,7 +7,7 @@ use tracewright::analysis::decisions::Criterion;
 use tracewright::export::coverage::CoverageFormat;
 
 use super::decoding::OutcomeArgs;
-use super::fleet::{PartsArgs, ShareArgs};
+use super::fleet::{PartsArgs, PlanArgs, ShareArgs};
 use super::input::{HowArgs, InputArgs, JobsArgs};
 use super::random::WindowArgs;
 use super::tasks::RunningArgs;
@@ -32,7 +32,7 @@ Examples:
                                                       which functions have changed since
   tracewright coverage CAPTURE --justify exempt.toml --by exemption
                                                       what need not be covered, and why")]
-#[command(mut_group("capture", |group| group.arg("loaded").multiple(true)))]
+#[command(mut_group("capture", |group| group.args(["loaded", "plan"]).multiple(true)))]
 #[command(group = ArgGroup::new("described").args(["decisions", "loaded"]).multiple(true))]
 pub struct CoverageArgs {
     #[command(flatten)]
@@ -55,6 +55,8 @@ pub struct CoverageArgs {
     pub running: RunningArgs,
     #[command(flatten)]
     pub share: ShareArgs,
+    #[command(flatten)]
+    pub plan: PlanArgs,
     #[command(flatten)]
     pub parts: PartsArgs,
     /// Print this source file with the executions of each line and the outcomes of its branches.

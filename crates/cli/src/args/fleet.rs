@@ -25,6 +25,11 @@ pub struct ShareArgs {
     /// --units, --unit: bytes of trace in a unit; the same for all parts. Default: 67108864.
     #[arg(long, value_name = "BYTES", value_parser = size, help_heading = group::UNITS)]
     pub unit_size: Option<u64>,
+    /// --units, --unit, --parts: accept up to K units that cannot be decoded, which are listed in
+    /// the part.
+    #[arg(long, value_name = "K", default_value_t = 0, hide_default_value = true,
+          help_heading = group::UNITS)]
+    pub allow_failed: usize,
 }
 
 impl ShareArgs {
@@ -33,20 +38,45 @@ impl ShareArgs {
         self.units.is_some() || self.unit.is_some()
     }
 
-    /// Fails where the size of units is given, and no unit is chosen.
-    pub fn check(&self) -> Result<(), Fail> {
-        match self.unit_size.filter(|_| !self.wanted()) {
-            Some(size) => {
-                let what = "it is for --units and --unit";
-                Err(Fail::option("--unit-size", &size.to_string(), what))
-            }
-            None => Ok(()),
+    /// Fails where options of units are given, and no unit is chosen. `parts` are shown.
+    pub fn check(&self, parts: bool) -> Result<(), Fail> {
+        let what = "it is for --units and --unit";
+        if let Some(size) = self.unit_size.filter(|_| !self.wanted()) {
+            return Err(Fail::option("--unit-size", &size.to_string(), what));
         }
+        if self.allow_failed > 0 && !self.wanted() && !parts {
+            let what = format!("{what}, and for --parts");
+            return Err(Fail::option("--allow-failed", &self.allow_failed.to_string(), &what));
+        }
+        Ok(())
     }
 
     /// The bytes of trace in a unit.
     pub fn size(&self) -> u64 {
         self.unit_size.unwrap_or(UNIT)
+    }
+}
+
+/// The plan of a job.
+#[derive(Clone, Debug, Default, Args)]
+pub struct PlanArgs {
+    /// --units, --unit: the plan that `units -o FILE` made, instead of INPUT. Only the captures of
+    /// the chosen units are opened, and must be those of the plan.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["input", "pins", "unit_size", "force"],
+          help_heading = group::UNITS)]
+    pub plan: Option<PathBuf>,
+}
+
+impl PlanArgs {
+    /// Fails where there is a plan, and no unit is chosen.
+    pub fn check(&self, share: &ShareArgs) -> Result<(), Fail> {
+        match self.plan.as_ref().filter(|_| !share.wanted()) {
+            Some(plan) => {
+                let what = "it has units; choose some with --units K/N or --unit ID";
+                Err(Fail::option("--plan", &plan.to_string_lossy(), what))
+            }
+            None => Ok(()),
+        }
     }
 }
 
@@ -64,7 +94,9 @@ pub struct PartsArgs {
 #[command(after_long_help = "\
 Examples:
   tracewright units CAPTURE                           the units of a profile, one line each
-  tracewright units CAPTURE --job branch-list --format json")]
+  tracewright units CAPTURE --job branch-list --format json
+  tracewright units @LIST --job branch-list -o fleet.plan
+                                                      for profile --plan fleet.plan --units K/N")]
 pub struct UnitsArgs {
     #[command(flatten)]
     pub input: InputArgs,
@@ -80,6 +112,13 @@ pub struct UnitsArgs {
     /// Output format.
     #[arg(long, value_enum, default_value_t = UnitsFormat::Text)]
     pub format: UnitsFormat,
+    /// Write a plan for --plan to FILE, instead of the list to standard output. It replaces no
+    /// file.
+    #[arg(short, long, value_name = "FILE", conflicts_with = "format")]
+    pub output: Option<PathBuf>,
+    /// Add the units also where the captures are of different programs.
+    #[arg(long)]
+    pub force: bool,
     #[command(flatten)]
     pub index: UseIndexArgs,
     #[command(flatten)]
@@ -107,7 +146,10 @@ pub enum UnitsFormat {
 /// A share: `K/N`.
 fn share(text: &str) -> Result<(usize, usize), String> {
     let (number, of) = text.split_once('/').ok_or("a share is K/N, such as 17/64")?;
-    let read = |text: &str| text.parse::<usize>().map_err(|error| error.to_string());
+    let read = |text: &str| match text.bytes().all(|digit| digit.is_ascii_digit()) {
+        true => text.parse::<usize>().map_err(|error| error.to_string()),
+        false => Err(format!("`{text}` is not a number of digits")),
+    };
     match (read(number)?, read(of)?) {
         (0, _) => Err("shares are counted from 1".to_owned()),
         (number, of) if number > of => Err(format!("there are {of} shares")),

@@ -27,7 +27,7 @@ pub use decoding::{
     BenchArgs, BenchFormat, BenchSink, DecodeArgs, DemoArgs, Format, FramesArgs, InfoArgs,
     InfoFormat, InstructionFormat, InstructionsArgs, OutputArgs, PacketsArgs, RawFrames,
 };
-pub use fleet::{JobArg, PartsArgs, ShareArgs, UnitsArgs, UnitsFormat};
+pub use fleet::{JobArg, ShareArgs, UnitsArgs, UnitsFormat};
 pub use functions::{
     BranchesArgs, BranchesFormat, CallsArgs, DiffArgs, FunctionFormat, FunctionsArgs, HistoryArgs,
     ReportArgs, TimelineArgs,
@@ -61,6 +61,11 @@ use clap::{Parser, Subcommand, ValueEnum};
 use tracewright::decode::Severity;
 
 use self::own::{LAST, Own};
+
+/// `value` as spelled on the command line.
+pub fn name(value: impl ValueEnum) -> String {
+    value.to_possible_value().map_or_else(String::new, |own| own.get_name().to_owned())
+}
 
 /// Decoder and encoder of Arm CoreSight and RISC-V processor trace.
 #[derive(Debug, Parser)]

@@ -8,7 +8,7 @@ use tracewright::export::samples::SampleFormat;
 use tracewright::export::{Dialect, Format};
 
 use super::decoding::OutcomeArgs;
-use super::fleet::{PartsArgs, ShareArgs};
+use super::fleet::{PartsArgs, PlanArgs, ShareArgs};
 use super::input::{HowArgs, InputArgs, JobsArgs, SearchArgs};
 use super::random::WindowArgs;
 use super::tasks::RunningArgs;
@@ -17,7 +17,8 @@ use super::tasks::RunningArgs;
 #[command(mut_arg("input", not_alone), mut_group("capture", |group| group.required(false)))]
 #[command(override_usage = "\
 tracewright profile [OPTIONS] <INPUT|@FILE|--pins <FILE>> [INPUT|@FILE]...
-       tracewright profile [OPTIONS] --add <INPUT|@FILE>")]
+       tracewright profile [OPTIONS] --add <INPUT|@FILE>
+       tracewright profile [OPTIONS] --plan <FILE> --units <K/N>")]
 #[command(after_long_help = "\
 Examples:
   tracewright profile CAPTURE                         functions, source lines and branches
@@ -56,6 +57,8 @@ pub struct ProfileArgs {
     pub running: RunningArgs,
     #[command(flatten)]
     pub share: ShareArgs,
+    #[command(flatten)]
+    pub plan: PlanArgs,
     #[command(flatten)]
     pub parts: PartsArgs,
     /// Output format.
@@ -138,16 +141,25 @@ pub struct MergeArgs {
     /// Write a part, also where units are lacking: it can be merged with others.
     #[arg(long)]
     pub partial: bool,
+    /// Accept up to K units that could not be decoded, and list them; the exit code is 1.
+    #[arg(
+        long,
+        value_name = "K",
+        default_value_t = 0,
+        hide_default_value = true,
+        conflicts_with = "partial"
+    )]
+    pub allow_failed: usize,
     /// Write the sum to FILE instead of standard output.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
 
-/// INPUT is not needed where --add has captures: it is empty then.
+/// INPUT is not needed where --add or a plan has captures: it is empty then.
 fn not_alone(input: Arg) -> Arg {
     let any = OsStringValueParser::new().map(PathBuf::from);
     let input = input.value_parser(any).default_value("").index(1);
-    input.required_unless_present_any(["pins", "further"])
+    input.required_unless_present_any(["pins", "further", "plan"])
 }
 
 /// What perf-script prints of the branches before a sample.

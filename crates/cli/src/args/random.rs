@@ -80,7 +80,7 @@ impl SelectArgs {
 }
 
 /// Which index is used.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub struct UseIndexArgs {
     /// The index. Default: INPUT.twx beside the capture, if there is one.
     #[arg(long, value_name = "FILE", conflicts_with = "no_index", help_heading = group::SELECTING)]

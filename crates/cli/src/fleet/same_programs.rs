@@ -1,34 +1,44 @@
 //! Captures whose counts are added are of the same programs.
 
+use std::path::PathBuf;
+
 use tracewright::analysis::Programs;
 use tracewright::decode::Jobs;
 
-use super::Work;
+use super::reading::Reading;
 use crate::fail::Fail;
+use crate::input::Input;
 use crate::programs;
 
-/// Fails where the captures of `work` are of different programs, as adding them without units does;
-/// if it is `forced`, a note states that. Each worker compares all captures.
-pub fn same_programs(work: &Work, forced: bool, jobs: &Jobs) -> Result<(), Fail> {
-    if work.captures.len() < 2 {
-        return Ok(());
+/// The programs of the captures of a job.
+#[derive(Default)]
+pub struct SamePrograms {
+    known: Programs,
+    differ: bool,
+}
+
+impl SamePrograms {
+    /// Adds those of a capture.
+    pub fn add(&mut self, input: &Input) {
+        let its = programs::of_all_memory(input);
+        self.differ |= self.known.difference(&its).or_else(|| its.contradiction()).is_some();
+        self.known.add(its);
     }
-    let mut known = Programs::default();
-    let differ = work.captures.iter().any(|own| {
-        let its = programs::of_all_memory(&own.input);
-        let differs = known.difference(&its).is_some();
-        known.add(its);
-        differs
-    });
-    // Of memory without a file, only what was executed must be the same: that is not decoded where
-    // all of it is.
-    let mut known = Programs::default();
-    for own in &work.captures {
-        let its = match differ {
-            true => programs::of_executed(&own.input, jobs)?,
-            false => programs::of_all_memory(&own.input),
-        };
-        programs::add(&mut known, its, forced)?;
+
+    /// Fails where the captures at `paths` are of different programs, as adding them without units
+    /// does; if it is `forced`, a note states that.
+    pub fn refuse(self, paths: &[PathBuf], reading: Reading<'_>, forced: bool) -> Result<(), Fail> {
+        if !self.differ && self.known.contradiction().is_none() {
+            return Ok(());
+        }
+        // Of memory without a file, only what was executed must be the same, for which the captures
+        // are decoded.
+        let reading = Reading { quiet: true, ..reading };
+        let mut known = Programs::default();
+        for path in paths {
+            let its = programs::of_executed(&reading.open(path)?.input, &Jobs::default())?;
+            programs::add(&mut known, its, forced)?;
+        }
+        Ok(())
     }
-    Ok(())
 }

@@ -34,10 +34,11 @@ pub fn run(args: &MergeArgs) -> Result<bool, Fail> {
             Err(fail) => failed.push(fail),
         }
     }
+    let complete = parts.as_ref().is_none_or(|part| part.failed.is_empty());
     let listed = match parts {
         Some(part) => match added(args, part, (&others, &search), &failed, inputs.clone())? {
             Some(list) => list,
-            None => return Ok(failed.is_empty()),
+            None => return Ok(failed.is_empty() && (complete || args.partial)),
         },
         None if args.partial => {
             return Err(Fail::text("--partial is for parts of --units, and there is none"));
@@ -84,7 +85,7 @@ pub fn run(args: &MergeArgs) -> Result<bool, Fail> {
     if empty {
         message::line("note: the list is empty: the files have no branches");
     }
-    Ok(failed.is_empty() && !empty)
+    Ok(failed.is_empty() && complete && !empty)
 }
 
 /// Writes the sum of parts, beside which there are `others` and files that `failed`. Returns the
@@ -120,6 +121,9 @@ fn added(
     }
     if args.partial {
         fleet::write(&part, output, &[inputs])?;
+        if !args.quiet {
+            fleet::failed_units(&part);
+        }
         if !lacking.is_empty() && !args.quiet {
             message::line(&format!("note: {}", FleetError::Lacking(lacking)));
         }
@@ -130,10 +134,15 @@ fn added(
             format!("{}; --partial writes what is there as a part", FleetError::Lacking(lacking));
         return Err(Fail::text(&what));
     }
-    let units = part.units.len();
+    if let Err(error) = part.complete(args.allow_failed) {
+        let what = format!("{error}; --partial writes what is there as a part");
+        return Err(Fail::text(&what));
+    }
+    let units = part.units();
     if !args.quiet {
         message::line(&format!("note: all {units} units of the job `{}` are there", part.job));
     }
+    fleet::failed_units(&part);
     if lists {
         let list = tracewright_fleet::lists::take(&part.payload);
         return list.map(Some).ok_or_else(|| Fail::text("the counts are those of no branch list"));

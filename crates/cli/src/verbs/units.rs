@@ -1,14 +1,16 @@
 //! `tracewright units`
 
 use std::fmt::Write;
+use std::path::Path;
 
 use serde_json::json;
-use tracewright_fleet::{Piece, Unit};
+use tracewright::capture::plain;
+use tracewright_fleet::{Extent, Piece, Unit};
 
 use crate::args::{JobArg, UnitsArgs, UnitsFormat};
 use crate::fail::Fail;
-use crate::fleet::{self, Work};
-use crate::inputs::lists;
+use crate::fleet::{self, Reading, Work};
+use crate::inputs::{is_standard, lists};
 use crate::message;
 use crate::output::Output;
 
@@ -23,40 +25,75 @@ pub fn run(args: &UnitsArgs) -> Result<bool, Fail> {
         JobArg::BranchList => fleet::BRANCH_LIST,
     };
     let job = fleet::job(name, args.how.committed, true);
-    let paths = (&paths[..], false);
-    let work = Work::open(paths, (&args.input, &args.how), &args.index, job, args.unit_size)?;
-    let mut output = Output::standard()?;
-    let mut text = String::new();
-    for unit in &work.plan.units {
-        match args.format {
-            UnitsFormat::Text => listed(&work, unit, &mut text)?,
-            UnitsFormat::Json => object(&work, unit, &mut text)?,
-        }
+    let output = args.output.as_deref();
+    fleet::writable(output, &[])?;
+    let (how, quiet) = (Some(&args.how), false);
+    let reading =
+        Reading { input: &args.input, how, index: &args.index, quiet, output, instructions: true };
+    let work = Work::survey(&paths, reading, (job, args.unit_size), args.force)?;
+    match output {
+        Some(path) => planned(&work, path)?,
+        None => list(&work, args.format)?,
     }
-    match args.format {
-        UnitsFormat::Text => output.print(&text)?,
-        UnitsFormat::Json => output.json(&text)?,
-    }
-    output.close()?;
-    let whole = work.captures.iter().filter(|own| own.index.is_none());
-    if let Some(own) = whole.take(1).next() {
+    if let Some(path) = &work.undivided {
         message::line(&format!(
             "note: {} has no index: its buffers are not divided; `tracewright index` makes one",
-            own.input.path.display()
+            path.display()
         ));
     }
     Ok(!work.plan.units.is_empty())
 }
 
+/// Writes the plan.
+fn planned(work: &Work<'_>, path: &Path) -> Result<(), Fail> {
+    let bytes = work.file()?.write();
+    if is_standard(path) {
+        let mut output = Output::standard()?;
+        output.put(&bytes);
+        output.failed()?;
+        return output.close();
+    }
+    fleet::exclusive(&bytes, path, false)?;
+    message::line(&format!(
+        "note: {} units of {} captures; `--plan {} --units K/N` computes a share",
+        work.plan.units.len(),
+        work.plan.total(),
+        path.display()
+    ));
+    Ok(())
+}
+
+/// Prints the units.
+fn list(work: &Work<'_>, format: UnitsFormat) -> Result<(), Fail> {
+    let mut output = Output::standard()?;
+    let mut text = String::new();
+    for unit in &work.plan.units {
+        match format {
+            UnitsFormat::Text => listed(work, unit, &mut text)?,
+            UnitsFormat::Json => object(work, unit, &mut text)?,
+        }
+    }
+    match format {
+        UnitsFormat::Text => output.print(&text)?,
+        UnitsFormat::Json => output.json(&text)?,
+    }
+    output.close()
+}
+
+/// The buffer of a piece.
+fn extent<'a>(work: &'a Work<'_>, piece: &Piece) -> Option<&'a Extent> {
+    work.plan.captures.get(&piece.capture)?.buffer(piece.buffer)
+}
+
 /// The line of a unit.
-fn listed(work: &Work, unit: &Unit, to: &mut String) -> Result<(), Fail> {
+fn listed(work: &Work<'_>, unit: &Unit, to: &mut String) -> Result<(), Fail> {
     let mut places = Vec::new();
     for piece in &unit.pieces {
-        let Piece { buffer, segments: (begin, end), .. } = piece;
-        let own = work.of(piece)?;
-        let extent = own.identity.buffer(*buffer);
-        let name = extent.map_or("", |own| own.name.as_str());
-        let path = own.input.path.display();
+        let (begin, end) = piece.segments;
+        let extent = extent(work, piece);
+        let name = plain::line(extent.map_or("", |own| own.name.as_str()));
+        let path = work.path(piece)?.to_string_lossy();
+        let path = plain::line(&path);
         places.push(match extent.is_some_and(|own| own.segments > 1) {
             true => format!("{path} {name} segments {begin}..{end}"),
             false => format!("{path} {name}"),
@@ -67,16 +104,14 @@ fn listed(work: &Work, unit: &Unit, to: &mut String) -> Result<(), Fail> {
 }
 
 /// The object of a unit.
-fn object(work: &Work, unit: &Unit, to: &mut String) -> Result<(), Fail> {
+fn object(work: &Work<'_>, unit: &Unit, to: &mut String) -> Result<(), Fail> {
     let mut pieces = Vec::new();
     for piece in &unit.pieces {
-        let Piece { capture, buffer, segments: (begin, end) } = piece;
-        let own = work.of(piece)?;
-        let name = own.identity.buffer(*buffer).map(|own| own.name.clone());
+        let Piece { capture, segments: (begin, end), .. } = piece;
         pieces.push(json!({
             "capture": capture.to_string(),
-            "path": own.input.path.to_string_lossy(),
-            "buffer": name,
+            "path": work.path(piece)?.to_string_lossy(),
+            "buffer": extent(work, piece).map(|own| &own.name),
             "segments": [begin, end],
         }));
     }

@@ -2,7 +2,9 @@
 //! shows of the whole trace.
 
 mod diagnosis;
+mod failed;
 mod files;
+mod plan;
 mod refused;
 
 use std::fs;
@@ -212,7 +214,7 @@ fn what_cannot_be_added_or_divided_is_refused() {
         (&["--limit", "3"][..], "--limit"),
         (&["--offset", "0..100"], "--offset"),
         (&["--kernel"], "--kernel"),
-        (&["--format", "bolt"], "--parts"),
+        (&["--format", "bolt"], "--format bolt: a part has no format"),
     ] {
         let share = ["profile", &input[..], "--units", "1/2"];
         let text = refused(&[&share[..], arguments].concat());
@@ -220,7 +222,7 @@ fn what_cannot_be_added_or_divided_is_refused() {
     }
     let text = refused(&["coverage", &input, "--decisions", "x.json", "--units", "1/2"]);
     assert!(text.contains("--decisions"), "{text}");
-    for share in ["0/3", "4/3", "x", "1"] {
+    for share in ["0/3", "4/3", "x", "1", "+1/2", "1/+2", "/2"] {
         refused(&["profile", &input, "--units", share]);
     }
     assert!(refused(&["profile", &input, "--unit", "0123"]).contains("no unit 0123"));

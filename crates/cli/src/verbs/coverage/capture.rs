@@ -13,11 +13,11 @@ use tracewright::decode::{Jobs, Merge, Merging};
 use tracewright::image::CacheOptions;
 use tracewright_fleet::BufferCounts;
 
-use crate::args::{HowArgs, JobsArgs, PartsArgs, RunningArgs, WindowArgs};
+use crate::args::{JobsArgs, RunningArgs, WindowArgs};
 use crate::contradictions::Contradictions;
 use crate::decisions::{self, Measure};
 use crate::fail::Fail;
-use crate::fleet::Shown;
+use crate::fleet::{Parts, Shown};
 use crate::index::Selected;
 use crate::input::{Input, Job};
 use crate::listing;
@@ -38,7 +38,7 @@ pub struct CoverageOptions<'a> {
     /// While which tasks.
     pub running: Option<&'a RunningArgs>,
     /// What is not decoded, as its counts are in parts.
-    pub parts: Option<(&'a PartsArgs, &'a HowArgs)>,
+    pub parts: Option<Parts<'a>>,
     /// The path of the capture.
     pub path: &'a Path,
     /// Problems are failures.
@@ -133,8 +133,8 @@ pub(super) fn one(
     let covered = vec![ProgramCoverage::default(); files.len()];
     let total = Mutex::new(Total { covered, ..Total::default() });
     let shown = match (how.parts, how.window) {
-        (Some((parts, args)), Some(window)) if !parts.files.is_empty() => {
-            Some(Shown::open(&parts.files, input, args, &window.index)?)
+        (Some(parts), Some(window)) if !parts.files.is_empty() => {
+            Some(Shown::open(parts, input, &window.index)?)
         }
         _ => None,
     };
@@ -204,13 +204,16 @@ pub(super) fn one(
     let Total { covered, mut losses, instructions, contradictions } =
         total.into_inner().unwrap_or_default();
     losses = losses.saturating_add(input.capture().losses(&input.buffers));
+    // What units have executed that could not be decoded is not known.
+    let failed = shown.map_or(0, |shown| shown.failed);
+    losses = losses.saturating_add(failed as u64);
     if losses == 0 && instructions == 0 {
         // The trace does not show what was executed while it was recorded.
         losses = 1;
     }
     let traced = report::is_traced(input);
-    let good = traced && !(how.strict && problems.flawed);
-    let sound = traced && !problems.flawed;
+    let good = traced && failed == 0 && !(how.strict && problems.flawed);
+    let sound = traced && failed == 0 && !problems.flawed;
     let decisions = [Criterion::Masking, Criterion::UniqueCause].map(|criterion| {
         let wanted = how.both || criterion == how.criterion;
         if wanted { measure.cover(criterion) } else { Vec::new() }

@@ -24,6 +24,7 @@ use crate::coverage_runs;
 use crate::decisions;
 use crate::exemptions;
 use crate::fail::Fail;
+use crate::fleet::Parts;
 use crate::index;
 use crate::inputs::{Inputs, is_standard, lists};
 use crate::message;
@@ -76,7 +77,8 @@ pub fn run(args: &CoverageArgs) -> Result<bool, Fail> {
             return Err(Fail::text(&format!("--decision-map: {why}")));
         }
     }
-    args.share.check()?;
+    args.share.check(!args.parts.files.is_empty())?;
+    args.plan.check(&args.share)?;
     if args.share.wanted() {
         return units::run(args);
     }
@@ -255,7 +257,11 @@ fn captures(
         threads: &args.threads,
         window: Some(&args.window),
         running: Some(&args.running),
-        parts: Some((&args.parts, &args.how)),
+        parts: Some(Parts {
+            files: &args.parts.files,
+            how: &args.how,
+            allowed: args.share.allow_failed,
+        }),
         path: &args.input.input,
         strict: args.outcome.strict,
         decisions: wanted,

@@ -2,7 +2,7 @@
 
 use crate::args::{CoverageArgs, CoverageBy, CoverageFormatArg};
 use crate::fail::Fail;
-use crate::fleet::{self, Work};
+use crate::fleet::{self, Reading, Work};
 
 /// Writes the part of `--units` or `--unit`.
 pub fn run(args: &CoverageArgs) -> Result<bool, Fail> {
@@ -25,14 +25,20 @@ pub fn run(args: &CoverageArgs) -> Result<bool, Fail> {
         (args.format != CoverageFormatArg::Text, "--format"),
         (args.outcome.strict, "--strict"),
     ])?;
-    fleet::writable(args.outcome.output.as_deref(), &[])?;
-    let paths = [args.input.path().to_owned()];
+    let output = args.outcome.output.as_deref();
+    fleet::writable(output, &[])?;
     let job = fleet::job(fleet::COUNTS, args.how.committed, true);
-    let index = &args.window.index;
-    let paths = (&paths[..], false);
-    let work = Work::open(paths, (&args.input, &args.how), index, job, args.share.size())?;
+    let (how, index, quiet) = (Some(&args.how), &args.window.index, false);
+    let reading = Reading { input: &args.input, how, index, quiet, output, instructions: true };
+    let work = match &args.plan.plan {
+        Some(plan) => Work::planned(plan, reading, &job)?,
+        None => {
+            let paths = [args.input.path().to_owned()];
+            Work::survey(&paths, reading, (job, args.share.size()), false)?
+        }
+    };
     let how = (args.how.committed, &args.threads.jobs());
-    fleet::measure(&work, &args.share, how, index, args.outcome.output.as_deref())
+    fleet::measure(work, &args.share, how, (output, quiet))
 }
 
 fn without_decisions() -> Fail {

@@ -5,7 +5,6 @@ mod trial;
 
 use std::path::Path;
 
-use clap::ValueEnum as _;
 use tracewright::base::{Context, Isa, Step};
 use tracewright::capture::perf::{self, Form, Layout};
 use tracewright::capture::{Capture, Form as DumpForm, check_empty};
@@ -22,7 +21,7 @@ use tracewright::protocols::registry::AnyProtocol;
 use tracewright::units::values;
 
 use self::trial::Without;
-use crate::args::{EncodeArgs, EncodeFraming, EncodeTo, SinkArgs};
+use crate::args::{EncodeArgs, EncodeFraming, EncodeTo, SinkArgs, name};
 use crate::fail::Fail;
 use crate::inputs::{Inputs, read_text};
 use crate::logs::{self, Log};
@@ -306,10 +305,7 @@ fn chosen_framing(
         // The recorder refuses messages of other protocols.
         (Some(framing @ (EncodeFraming::Raw | EncodeFraming::Encapsulated)), _)
         | (Some(framing), None) => Ok(framing),
-        (Some(framing), Some(why)) => {
-            let name = framing.to_possible_value();
-            Err(Fail::option("--framing", name.as_ref().map_or("", |n| n.get_name()), why))
-        }
+        (Some(framing), Some(why)) => Err(Fail::option("--framing", &name(framing), why)),
     }
 }
 

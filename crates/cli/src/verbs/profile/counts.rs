@@ -16,7 +16,7 @@ use tracewright_fleet::BufferCounts;
 use crate::args::ProfileArgs;
 use crate::contradictions::Contradictions;
 use crate::fail::Fail;
-use crate::fleet::Shown;
+use crate::fleet::{Parts, Shown};
 use crate::index::Selected;
 use crate::input::{Input, Job};
 use crate::listing;
@@ -199,7 +199,10 @@ pub fn one(
     let selected = Selected::open(input, Some(&args.window), args.how.committed)?;
     let shown = match &args.parts.files[..] {
         [] => None,
-        files => Some(Shown::open(files, input, &args.how, &args.window.index)?),
+        files => {
+            let parts = Parts { files, how: &args.how, allowed: args.share.allow_failed };
+            Some(Shown::open(parts, input, &args.window.index)?)
+        }
     };
     let counter = Counter {
         shown,
@@ -234,7 +237,8 @@ pub fn one(
     if let Some(running) = &running {
         running.check()?;
     }
-    let Counter { counted, pool, modules, .. } = counter;
+    let Counter { counted, pool, modules, shown, .. } = counter;
+    let failed = shown.map_or(0, |shown| shown.failed);
     let mut counted = counted.into_inner().unwrap_or_default();
     for Worker { counts, programs, .. } in pool.all() {
         counted.profile.add(counts, &programs, &modules, filter);
@@ -244,7 +248,7 @@ pub fn one(
     }
     counted.damage = input.capture().damage().map(ToString::to_string).collect();
     counted.losses = problems.losses;
-    counted.good = input.is_unchanged() && !problems.fail(args.strict);
+    counted.good = failed == 0 && input.is_unchanged() && !problems.fail(args.strict);
     Ok(counted)
 }
 

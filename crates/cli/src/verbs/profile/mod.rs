@@ -15,7 +15,7 @@ use tracewright::export::{Format, symbol_order, tables};
 use self::counts::Counted;
 use self::files::{Files, Kind};
 use self::itm::Sampled;
-use crate::args::{DialectArg, ProfileArgs, ProfileFormat};
+use crate::args::{DialectArg, ProfileArgs, ProfileFormat, name};
 use crate::fail::Fail;
 use crate::index;
 use crate::input::Input;
@@ -28,7 +28,8 @@ use crate::recordings;
 /// Runs the verb.
 pub fn run(args: &ProfileArgs) -> Result<bool, Fail> {
     check(args)?;
-    args.share.check()?;
+    args.share.check(!args.parts.files.is_empty())?;
+    args.plan.check(&args.share)?;
     let paths = files::paths(args)?;
     if args.share.wanted() {
         return units::run(args, &paths);
@@ -172,7 +173,7 @@ fn refuse_samples(args: &ProfileArgs) -> Result<(), Fail> {
         ProfileFormat::FlameGraph | ProfileFormat::Lines => {
             let why = "it is for samples of an ITM; `tracewright functions` and `coverage` have \
                        the flame graph and the lines of instructions";
-            Err(Fail::option("--format", "of instructions", why))
+            Err(Fail::option("--format", &name(args.format), why))
         }
         _ => Ok(()),
     }
@@ -192,7 +193,7 @@ fn check(args: &ProfileArgs) -> Result<(), Fail> {
     };
     if !applies {
         let what = "simpleperf is for --format autofdo and bolt, ranges for --format bolt";
-        return Err(Fail::option("--dialect", "of this format", what));
+        return Err(Fail::option("--dialect", &name(args.dialect), what));
     }
     if let Some(itrace) = args.itrace.as_ref().filter(|_| args.format != ProfileFormat::PerfData) {
         return Err(Fail::option("--itrace", itrace, "only --format perf-data has samples"));

@@ -2,16 +2,16 @@
 
 use std::path::PathBuf;
 
-use crate::args::{ProfileArgs, ProfileFormat};
+use crate::args::{ProfileArgs, ProfileFormat, name};
 use crate::fail::Fail;
-use crate::fleet::{self, Work};
+use crate::fleet::{self, Reading, Work};
 
 /// Writes the part of `--units` or `--unit`.
 pub fn run(args: &ProfileArgs, paths: &[PathBuf]) -> Result<bool, Fail> {
     let lists = args.format == ProfileFormat::BranchList;
     if !lists && args.format != ProfileFormat::Text {
         let what = "a part has no format, but that of a branch list; it is chosen with --parts";
-        return Err(Fail::option("--format", "of this format", what));
+        return Err(Fail::option("--format", &name(args.format), what));
     }
     let incomplete = args.keep_going;
     fleet::refuse(&[
@@ -29,14 +29,16 @@ pub fn run(args: &ProfileArgs, paths: &[PathBuf]) -> Result<bool, Fail> {
     }
     let name = if lists { fleet::BRANCH_LIST } else { fleet::COUNTS };
     let job = fleet::job(name, args.how.committed, true);
-    let index = &args.window.index;
-    fleet::writable(args.output.as_deref(), &[])?;
-    let paths = (paths, args.quiet);
-    let work = Work::open(paths, (&args.input, &args.how), index, job, args.share.size())?;
-    let jobs = args.threads.jobs();
-    fleet::same_programs(&work, args.force, &jobs)?;
-    let how = (args.how.committed, &jobs);
-    fleet::measure(&work, &args.share, how, index, args.output.as_deref())
+    let (output, quiet) = (args.output.as_deref(), args.quiet);
+    fleet::writable(output, &[])?;
+    let (how, index) = (Some(&args.how), &args.window.index);
+    let reading = Reading { input: &args.input, how, index, quiet, output, instructions: true };
+    let work = match &args.plan.plan {
+        Some(plan) => Work::planned(plan, reading, &job)?,
+        None => Work::survey(paths, reading, (job, args.share.size()), args.force)?,
+    };
+    let how = (args.how.committed, &args.threads.jobs());
+    fleet::measure(work, &args.share, how, (output, quiet))
 }
 
 /// Fails where `--parts` cannot be shown.

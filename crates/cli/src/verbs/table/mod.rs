@@ -42,7 +42,7 @@ mod with_columns {
         let args = &args.0;
         let Some(name) = &args.name else { return list() };
         let table = table(name).map_err(|error| Fail::text(&error.to_string()))?;
-        args.share.check()?;
+        args.share.check(false)?;
         if args.share.wanted() {
             return super::units::run(args, &table);
         }

@@ -10,10 +10,8 @@ use tracewright_fleet::{self as fleet, Payload, Piece, States};
 
 use crate::args::TableOptions;
 use crate::fail::Fail;
-use crate::fleet::{self as units, Opened, Work};
-use crate::input::Input;
+use crate::fleet::{self as units, Opened, Reading, Work};
 use crate::listing::Nothing;
-use crate::report;
 
 /// Tables of which each row is that of one element: they are divided at any segment.
 const DIVIDED: [&str; 8] = [
@@ -42,28 +40,28 @@ const JOINED: [&str; 7] = [
 pub fn run(args: &TableOptions, table: &Table) -> Result<bool, Fail> {
     let name = table.name();
     check(args, table)?;
-    units::writable(args.output.as_deref(), &[])?;
-    let opened = Input::open_other(args.input.path(), &args.input, None)?;
-    report::notes(&opened);
-    opened.readable(args.strict)?;
-    if JOINED.contains(&name) && opened.buffers.len() > 1 {
+    let output = args.output.as_deref();
+    units::writable(output, &[])?;
+    let (index, path) = (&args.window.index, args.input.path());
+    let (quiet, instructions) = (false, false);
+    let reading = Reading { input: &args.input, how: None, index, quiet, output, instructions };
+    let divides = DIVIDED.contains(&name);
+    let job = units::job(&described(args), false, divides);
+    let mut work = Work::survey(&[path.to_owned()], reading, (job, args.share.size()), false)?;
+    let buffers = work.plan.captures.values().map(|own| own.buffers.len());
+    if JOINED.contains(&name) && buffers.max() > Some(1) {
         let what = format!(
             "rows of table {name} join the buffers of a capture: a unit is a whole capture, whose \
              table is written without --units"
         );
-        return Err(Fail::input(&opened.path, &what));
+        return Err(Fail::input(path, &what));
     }
-    let index = &args.window.index;
-    let opened = Opened::of(opened, index)?;
-    let divides = DIVIDED.contains(&name);
-    let job = units::job(&described(args), false, divides);
-    let work = Work::new(vec![opened], job, args.share.size())?;
-    units::writable(args.output.as_deref(), &work.inputs(index))?;
     let chosen = work.chosen(&args.share)?;
-    let payload = Payload::Rows { head: String::new(), rows: BTreeMap::new() };
+    let empty = Payload::Rows { head: String::new(), rows: BTreeMap::new() };
+    let empty = (empty, args.share.allow_failed);
     let part =
-        work.part(&chosen, payload, &mut |opened, piece, to| rows(args, table, opened, piece, to))?;
-    units::write(&part, (args.output.as_deref(), false), &work.inputs(index))?;
+        work.part(&chosen, empty, &mut |opened, piece, to| rows(args, table, opened, piece, to))?;
+    units::write(&part, (output, false), &[])?;
     Ok(true)
 }
 
@@ -77,7 +75,8 @@ fn check(args: &TableOptions, table: &Table) -> Result<(), Fail> {
     }
     if args.format.is_some_and(|format| Format::from(format) != Format::Csv) {
         let what = "a part of --units has CSV, whose rows `merge` joins";
-        return Err(Fail::option("--format", "of this format", what));
+        let format = args.format.map(crate::args::name).unwrap_or_default();
+        return Err(Fail::option("--format", &format, what));
     }
     if !table.is_decoded() {
         let what = format!("table {name} describes the capture, and has no units");

@@ -1,0 +1,83 @@
+//! The captures of a job, and how they are read.
+
+use std::path::Path;
+
+use tracewright::index::Index;
+use tracewright_fleet as fleet;
+use tracewright_fleet::{CaptureIdentity, Planned};
+
+use crate::args::{HowArgs, InputArgs, UseIndexArgs};
+use crate::fail::Fail;
+use crate::index;
+use crate::input::Input;
+use crate::inputs::is_standard;
+use crate::recordings;
+use crate::report;
+
+/// How the captures of a job are read.
+#[derive(Clone, Copy)]
+pub struct Reading<'a> {
+    pub input: &'a InputArgs,
+    pub how: Option<&'a HowArgs>,
+    pub index: &'a UseIndexArgs,
+    /// Only errors are printed.
+    pub quiet: bool,
+    /// The file that is written.
+    pub output: Option<&'a Path>,
+    /// The trace must have instructions.
+    pub instructions: bool,
+}
+
+/// A capture, its index, and its identity.
+pub struct Opened {
+    pub input: Input,
+    pub index: Option<Index>,
+    pub identity: CaptureIdentity,
+}
+
+impl Reading<'_> {
+    /// The capture at `path`, with its index.
+    pub fn open(&self, path: &Path) -> Result<Opened, Fail> {
+        let input = Input::open_other(path, self.input, self.how)?;
+        let output = self.output.filter(|path| !is_standard(path));
+        index::inputs(&input, self.index).refuse(output)?;
+        if !self.quiet {
+            report::notes(&input);
+        }
+        input.readable(false)?;
+        if self.instructions && recordings::only(&input) {
+            let what = "it is the trace of an ITM or STM, without instructions: its results are those \
+                        of the whole trace (`tracewright itm`)";
+            return Err(Fail::input(path, what));
+        }
+        if index::is_piped(&input) {
+            let what = "a pipe has no units, as it is read once; write the trace to a file";
+            return Err(Fail::input(path, what));
+        }
+        input.decodable()?;
+        let index = index::required(&input, self.index)?;
+        let plans = index::plans(&input);
+        let identity = CaptureIdentity::of(&input.trace, &plans, index.as_ref())
+            .map_err(|error| Fail::of_unit(path, &error))?;
+        Ok(Opened { input, index, identity })
+    }
+}
+
+impl Opened {
+    /// Fails where a file of the capture changed since it was opened.
+    pub fn unchanged(&self) -> Result<(), Fail> {
+        match self.input.is_unchanged() {
+            true => Ok(()),
+            false => Err(Fail::input(&self.input.path, "it changed while it was read")),
+        }
+    }
+
+    /// Where the buffers are divided in pieces of `size` bytes.
+    pub fn planned(&self, size: u64) -> Planned {
+        let plans = index::plans(&self.input);
+        let borders = plans
+            .iter()
+            .map(|plan| fleet::borders(fleet::divided(self.index.as_ref(), plan), size));
+        Planned { identity: self.identity.clone(), borders: borders.collect() }
+    }
+}

@@ -1,0 +1,125 @@
+//! Units that cannot be decoded: they are listed in parts, and counted.
+
+use std::fs;
+
+use super::plan::Fleet;
+use super::{Folder, demo, error, good, refused, run};
+
+#[test]
+fn units_that_cannot_be_decoded_are_listed() {
+    let folder = Folder::new("failed");
+    let Some(fleet) = Fleet::new(&folder, 12) else { return };
+    let plan = folder.path("fleet.plan");
+    fleet.plan(&plan);
+    // One has another trace, and one is no perf.data file any more.
+    for (n, at) in [(3, 10_070), (7, 0)] {
+        let mut bytes = fs::read(&fleet.paths[n]).expect("a capture");
+        bytes[at] ^= 2;
+        fs::write(&fleet.paths[n], bytes).expect("room");
+    }
+    let files: Vec<String> = (1..=3).map(|n| folder.path(&format!("{n}.part"))).collect();
+    let mut failed = 0;
+    for (n, file) in files.iter().enumerate() {
+        let share = format!("{}/3", n + 1);
+        let without = run(&fleet.worker(&plan, &["--units", &share, "-q", "-o", file]));
+        if !without.status.success() {
+            failed += 1;
+            assert!(error(&without).contains(": unit "), "{}", error(&without));
+        }
+        let allowed = ["--units", &share, "--allow-failed", "2", "-o", file];
+        let done = run(&fleet.worker(&plan, &allowed));
+        assert!(done.status.success(), "{}", error(&done));
+        assert_eq!(error(&done).contains("left out"), !without.status.success());
+    }
+    assert!(failed > 0);
+    let files: Vec<&str> = files.iter().map(String::as_str).collect();
+    let merge = |more: &[&str]| run(&[&["merge"][..], &files, more].concat());
+    for more in [&[][..], &["--allow-failed", "1"]] {
+        let done = merge(more);
+        let text = error(&done);
+        assert_eq!(done.status.code(), Some(2), "{text}");
+        assert!(
+            text.contains("2 units could not be decoded, and") && text.contains("not the capture")
+        );
+    }
+    let done = merge(&["--allow-failed", "2"]);
+    let text = error(&done);
+    assert_eq!(done.status.code(), Some(1), "{text}");
+    assert!(text.contains("2 of 12 units could not be decoded, and are not in the sum"), "{text}");
+    // The sum is that of the others.
+    let others = folder.path("others");
+    let mut list = String::new();
+    for (n, path) in fleet.paths.iter().enumerate().filter(|(n, _)| ![3, 7].contains(n)) {
+        list += &format!("{}\n", path.display());
+        assert!(n < 12);
+    }
+    fs::write(&others, list).expect("room");
+    assert!(done.stdout == fleet.whole(&format!("@{others}")));
+    // A partial sum has the list of them, too.
+    let partial = folder.path("partial.part");
+    let done = merge(&["--partial", "-o", &partial]);
+    assert!(done.status.success(), "{}", error(&done));
+    let text = fs::read_to_string(&partial).expect("a part");
+    assert_eq!(text.lines().filter(|line| line.contains("\"failed\":\"")).count(), 2, "{text}");
+    assert!(refused(&["merge", &partial]).contains("2 units could not be decoded"));
+    // A file that cannot be read is no such unit: a worker fails, and may be started again.
+    fs::remove_file(&fleet.paths[0]).expect("a file");
+    let all = ["--units", "1/1", "--allow-failed", "12", "-o", &folder.path("none.part")];
+    let done = run(&fleet.worker(&plan, &all));
+    assert_eq!(done.status.code(), Some(2));
+    assert!(error(&done).contains("0.data"), "{}", error(&done));
+    assert!(!fs::exists(folder.path("none.part")).expect("a folder"));
+}
+
+/// What is shown of parts with such units has a part of the whole, and states that.
+#[test]
+fn losses_have_the_units_that_could_not_be_decoded() {
+    let folder = Folder::new("failed-shown");
+    let input = demo(&folder, "d1");
+    let plan = folder.path("a.plan");
+    good(&["units", &input, "--unit-size", "256", "-o", &plan]);
+    let trace = folder.path("d1/ETB.bin");
+    let bytes = fs::read(&trace).expect("a trace");
+    let files: Vec<String> = (1..=3).map(|n| folder.path(&format!("{n}.part"))).collect();
+    for (n, file) in files.iter().enumerate() {
+        let mut own = bytes.clone();
+        own[300] ^= u8::from(n == 1);
+        fs::write(&trace, own).expect("room");
+        let share = format!("{}/3", n + 1);
+        let of = ["profile", "--plan", &plan, "--units", &share, "--allow-failed", "99"];
+        good(&[&of[..], &["-o", file]].concat());
+    }
+    fs::write(&trace, bytes).expect("room");
+    let failed = fs::read_to_string(&files[1]).expect("a part");
+    let failed = failed.lines().filter(|line| line.contains("\"failed\":\"")).count();
+    assert!(failed > 0, "no unit in share 2");
+    let files: Vec<&str> = files.iter().map(String::as_str).collect();
+    let shown = |verb: &str, more: &[&str]| {
+        let parts = files.iter().flat_map(|file| ["--parts", file]).collect::<Vec<_>>();
+        run(&[&[verb, &input][..], &parts, more].concat())
+    };
+    let allowed = failed.to_string();
+    for verb in ["profile", "coverage"] {
+        let text = error(&shown(verb, &[]));
+        assert!(text.contains(&format!("{failed} units could not be decoded")), "{text}");
+        let done = shown(verb, &["--allow-failed", &allowed]);
+        assert_eq!(done.status.code(), Some(1), "{}", error(&done));
+        assert!(error(&done).contains("are not in the sum"), "{}", error(&done));
+        assert!(!done.stdout.is_empty());
+    }
+    let json = |input: &str, more: &[&str]| {
+        let all = [&["coverage", input, "--format", "json"][..], more].concat();
+        String::from_utf8(run(&all).stdout).expect("text")
+    };
+    let parts = files.iter().flat_map(|file| ["--parts", file]).collect::<Vec<_>>();
+    let losses = |text: String| {
+        let (_, number) = text.split_once("\"losses\":").expect("losses");
+        let digits: String = number.chars().take_while(char::is_ascii_digit).collect();
+        digits.parse::<usize>().expect("a number")
+    };
+    let whole = losses(json(&input, &[]));
+    let more = losses(json(&input, &[&parts[..], &["--allow-failed", &allowed]].concat()));
+    assert!(more >= whole && more >= failed, "{whole} and {more}");
+    let text = refused(&["profile", &input, "--allow-failed", "1"]);
+    assert!(text.contains("--allow-failed 1: it is for"), "{text}");
+}

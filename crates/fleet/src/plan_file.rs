@@ -1,0 +1,137 @@
+//! Plans as files: lines of JSON. `docs/units.md` describes them.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use tracewright::analysis::coverage_runs::Digest;
+
+use crate::error::FleetError;
+use crate::lines::{
+    Lines, capture, digest, is_at, number, other, parse, read, read_capture, refused,
+};
+use crate::plan::{self, Job, Piece, Plan, TOOL, Unit};
+
+/// The type of the first line.
+const TYPE: &str = "tracewright-plan";
+/// The version of the format.
+const VERSION: u64 = 1;
+
+/// A plan, and where its captures are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanFile {
+    /// The plan.
+    pub plan: Plan,
+    /// The paths of the captures.
+    pub paths: BTreeMap<Digest, String>,
+}
+
+impl PlanFile {
+    /// Whether a file with these first bytes is a plan.
+    pub fn is_at(head: &[u8]) -> bool {
+        is_at(head, TYPE)
+    }
+
+    /// The file. A plan of the same captures at the same paths has the same bytes, in whatever
+    /// order they are named.
+    pub fn write(&self) -> Vec<u8> {
+        let PlanFile { plan, paths } = self;
+        let mut lines = Lines::default();
+        lines.put(format_args!(
+            "{{\"type\":\"{TYPE}\",\"version\":{VERSION},\"tool\":{},\"job\":{},\"divides\":{},\
+             \"plan\":\"{}\",\"captures\":{}}}",
+            json!(TOOL),
+            json!(plan.job.name),
+            plan.job.divides,
+            plan.digest,
+            plan.total,
+        ));
+        for (data, own) in &plan.captures {
+            let path = paths.get(data).map(String::as_str);
+            lines.put(format_args!("{}", capture(own, path)));
+        }
+        for unit in &plan.units {
+            let pieces = unit.pieces.iter().map(|own| {
+                let Piece { capture, buffer, segments: (begin, end) } = own;
+                json!([capture.to_string(), buffer, begin, end])
+            });
+            lines.put(format_args!(
+                "{{\"type\":\"unit\",\"id\":{},\"bytes\":{},\"pieces\":{}}}",
+                json!(unit.id),
+                unit.bytes,
+                pieces.collect::<Value>()
+            ));
+        }
+        lines.end()
+    }
+
+    /// Reads a file. An extract has the first line, and any captures and units of a plan.
+    ///
+    /// # Errors
+    /// [`FleetError::NotAPart`], also where the file was cut or altered; [`FleetError::Different`]
+    /// where another version made it.
+    pub fn read(bytes: &[u8]) -> Result<PlanFile, FleetError> {
+        let (head, lines) = read(bytes, TYPE, VERSION, "plan")?;
+        let tool = head.get("tool").and_then(Value::as_str).unwrap_or_default();
+        if tool != TOOL {
+            let values = [tool.to_owned(), TOOL.to_owned()];
+            return Err(FleetError::Different { what: "version", values });
+        }
+        let plan = first(&head).ok_or_else(|| other(1, "plan"))?;
+        let (mut file, mut count) = (PlanFile { plan, paths: BTreeMap::new() }, 1);
+        for line in lines {
+            count += 1;
+            let added = parse(line).and_then(|own| file.line(&own));
+            added.ok_or_else(|| other(count, "plan"))?;
+        }
+        let plan = &file.plan;
+        if plan.captures.len() == plan.total
+            && plan::digest(&plan.job, &plan.captures) != plan.digest
+        {
+            return Err(refused(1, &"the digest is not that of the captures"));
+        }
+        Ok(file)
+    }
+
+    /// Adds what a line has. `None` where it is no line of a plan.
+    fn line(&mut self, line: &Value) -> Option<()> {
+        match line.get("type")?.as_str()? {
+            "capture" => {
+                let own = read_capture(line)?;
+                let path = line.get("path")?.as_str()?.to_owned();
+                self.paths.insert(own.data, path);
+                self.plan.captures.insert(own.data, own).is_none().then_some(())
+            }
+            "unit" => {
+                let pieces = line.get("pieces")?.as_array()?.iter();
+                let pieces = pieces.map(|own| self.piece(own)).collect::<Option<Vec<_>>>()?;
+                let id = line.get("id")?.as_str()?.to_owned();
+                let bytes = line.get("bytes")?.as_u64()?;
+                let is_own = !pieces.is_empty() && self.plan.identifier(&pieces) == id;
+                is_own.then(|| self.plan.units.push(Unit { id, pieces, bytes }))
+            }
+            _ => None,
+        }
+    }
+
+    /// A piece of a capture of the file.
+    fn piece(&self, value: &Value) -> Option<Piece> {
+        let [capture, buffer, begin, end] = value.as_array()?.as_slice() else { return None };
+        let (capture, buffer) = (digest(capture)?, number(buffer)?);
+        let segments = (number(begin)?, number(end)?);
+        let own = self.plan.captures.get(&capture)?.buffer(buffer)?;
+        let inside = segments.0 <= segments.1 && segments.1 <= own.segments;
+        inside.then_some(Piece { capture, buffer, segments })
+    }
+}
+
+/// A plan without captures and units, of the first line.
+fn first(line: &Value) -> Option<Plan> {
+    let name = line.get("job")?.as_str()?.to_owned();
+    Some(Plan {
+        job: Job { name, divides: line.get("divides")?.as_bool()? },
+        digest: digest(line.get("plan")?)?,
+        total: number(line.get("captures")?)?,
+        captures: BTreeMap::new(),
+        units: Vec::new(),
+    })
+}
