@@ -3,7 +3,8 @@
 # damaged trace and with another program: the result is that of the whole trace, or a worker fails.
 #
 # Usage: tests/units/chaos.sh [TRACEWRIGHT], from the root of the repository. A full disk needs the
-# right to mount a tmpfs; without it, that step is skipped and named.
+# right to mount a tmpfs, and death between two system calls strace; without these, the step is skipped
+# and named. chaos.py does the same with engines.
 set -eu
 command=$(realpath "${1:-target/debug/tracewright}")
 capture=tests/captures/etmv4/capture
@@ -61,6 +62,22 @@ while [ $k -le $shares ]; do
 done
 "$command" merge -q "$work"/parts/*.part -o "$work/sum.part"
 equal "--parts $work/sum.part" "$killed workers were killed"
+
+# A worker is killed where its part is written, and has no name yet; with a plan, as without.
+"$command" units "$work/trace" -q --unit-size 4096 -o "$work/plan"
+mkdir "$work/unnamed"
+if command -v strace >/dev/null; then
+    share="--plan $work/plan --units 1/$shares -o $work/unnamed/1.part"
+    strace -f -o "$work/calls" -e trace=link,linkat -e inject=link,linkat:signal=KILL \
+        "$command" profile -q $share 2>/dev/null && fail "a worker that was killed has ended"
+    test ! -e "$work/unnamed/1.part" || fail "a part without its name has one"
+    test -n "$(find "$work/unnamed" -name '.1.part.*')" || fail "nothing was written"
+    "$command" profile -q $share || fail "the worker after one that was killed"
+    cmp -s "$work/unnamed/1.part" "$work/parts/1.part" || fail "another part after a kill"
+    echo "ok: a worker was killed between writing its part and naming it"
+else
+    echo "skipped: strace is not installed"
+fi
 
 # A worker is stopped, its share is computed by another one, and it continues.
 mkdir "$work/stopped"

@@ -95,7 +95,7 @@ pub struct PartsArgs {
 Examples:
   tracewright units CAPTURE                           the units of a profile, one line each
   tracewright units CAPTURE --job branch-list --format json
-  tracewright units @LIST --job branch-list -o fleet.plan
+  tracewright units CAPTURE --job branch-list -o fleet.plan
                                                       for profile --plan fleet.plan --units K/N")]
 pub struct UnitsArgs {
     #[command(flatten)]

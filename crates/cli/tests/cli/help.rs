@@ -88,7 +88,7 @@ fn the_input_is_required() {
         let usage = short.lines().find(|line| line.starts_with("Usage:")).unwrap();
         if verb != "diff" {
             let inputs = ["<INPUT|--pins", "<INPUT|@FILE|--pins"];
-            let ends = [" <FILE>>", " <FILE>|--load <FILE>>"];
+            let ends = [" <FILE>>", " <FILE>|--load <FILE>|--plan <FILE>>"];
             let known = inputs.iter().flat_map(|own| ends.map(|end| format!("{own}{end}")));
             assert!(known.into_iter().any(|own| usage.contains(&own)), "{verb}: {usage}");
             assert!(!usage.contains("[INPUT] "), "{verb}: {usage}");

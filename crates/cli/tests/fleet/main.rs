@@ -1,9 +1,11 @@
 //! Units, parts and their sums by the command: what it shows of parts has the bytes of what it
 //! shows of the whole trace.
 
+mod chaos;
 mod diagnosis;
 mod failed;
 mod files;
+mod pages;
 mod plan;
 mod refused;
 
