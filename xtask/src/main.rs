@@ -24,8 +24,11 @@ usage: cargo xtask tidy           check the invariants of ARCHITECTURE.md
        cargo xtask tidy --list    list the checks
        cargo xtask dependencies   check licences and duplicate versions of all dependencies
        cargo xtask dist [OPTION...]
-                                  archive and Debian package of the command and the libraries
+                                  all files of a release in one folder: archives, Debian packages,
+                                  crates, wheel, npm package, extension, bills of materials,
+                                  checksums, notes, and what is uploaded where
          --dev                    of the development profile, which is built sooner
+         --only KIND              only archives, debian, crates, wheel, npm, vsix or sbom (repeatable)
          --out FOLDER             where; default `dist` in the target folder
        cargo xtask install --prefix FOLDER [OPTION...]
                                   the same files in a folder, such as /usr/local
@@ -44,7 +47,8 @@ usage: cargo xtask tidy           check the invariants of ARCHITECTURE.md
                                   long forms of all tests, and a dated record
          --times N                try each property at least N times; default 30
          --minutes N              minutes of fuzzing; default 20
-         --only PART              only tools, run, releases, sanitizer or fuzz (repeatable)
+         --only PART              only tools, run, packages, releases, sanitizer or fuzz
+                                  (repeatable)
          --record FILE            the record; default `nightly/DATE.md` in the target folder
        cargo xtask report-picture make the picture of the report in the README
        cargo xtask view-picture   make the picture of the viewer in the README

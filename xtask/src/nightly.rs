@@ -15,9 +15,14 @@ struct Step {
 }
 
 /// All parts, in their order.
-const STEPS: [Step; 5] = [
+const STEPS: [Step; 6] = [
     Step { name: "tools", script: ".ci/tools", about: "some tools of the tests are not installed" },
     Step { name: "run", script: ".ci/run", about: "a check or a test failed" },
+    Step {
+        name: "packages",
+        script: "tests/packages/run",
+        about: "a file of a release cannot be installed, or differs when it is made again",
+    },
     Step { name: "releases", script: ".ci/releases", about: "another OpenCSD or perf differs" },
     Step {
         name: "sanitizer",
@@ -196,7 +201,7 @@ mod tests {
         for (words, error) in [
             (&["--times"][..], "needs a value"),
             (&["--times", "0"], "from 1 on"),
-            (&["--only", "all"], "they are tools, run, releases, sanitizer, fuzz"),
+            (&["--only", "all"], "they are tools, run, packages, releases, sanitizer, fuzz"),
             (&["--fast"], "unknown option"),
         ] {
             let got = Options::parse(words).unwrap_err();
@@ -208,7 +213,7 @@ mod tests {
     #[test]
     fn every_part_is_recorded() {
         let root = std::env::temp_dir().join(format!("xtask-nightly-{}", std::process::id()));
-        for folder in [".ci", "fuzz"] {
+        for folder in [".ci", "fuzz", "tests/packages"] {
             fs::create_dir_all(root.join(folder)).unwrap();
         }
         for step in &STEPS {

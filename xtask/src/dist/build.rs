@@ -3,13 +3,20 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use serde_json::Value;
+
 use super::output;
+
+/// The packages with the command and the libraries for C.
+pub(super) const PACKAGES: [&str; 3] =
+    ["tracewright-cli", "tracewright-capi", "tracewright-opencsd-abi"];
+
+/// The features of the command that a release has.
+pub(super) const FEATURES: &str = "tracewright-cli/columns";
 
 /// What was built.
 #[derive(Debug)]
 pub(super) struct Built {
-    /// The target folder of Cargo.
-    pub(super) target: PathBuf,
     /// The folder with the files of the profile.
     pub(super) folder: PathBuf,
     /// The target triple.
@@ -42,35 +49,86 @@ impl Built {
 
 /// Builds with the release profile, or the development profile.
 pub(super) fn build(root: &Path, dev: bool) -> Result<Built, String> {
-    // Tables take as long to compile as the rest of the command.
-    let profile: &[&str] =
-        if dev { &[] } else { &["--release", "--features", "tracewright-cli/columns"] };
-    let packages = ["tracewright-cli", "tracewright-capi", "tracewright-opencsd-abi"];
-    let status = Command::new("cargo")
-        .args(["build", "--locked"])
-        .args(profile)
-        .args(packages.iter().flat_map(|name| ["--package", name]))
-        .current_dir(root)
-        .status()
-        .map_err(|error| format!("cargo: {error}"))?;
+    let mut cargo = Command::new("cargo");
+    cargo.args(["build", "--locked"]).current_dir(root);
+    let target = prepare(&mut cargo, root, dev)?;
+    if !dev {
+        // Tables take as long to compile as the rest of the command.
+        cargo.args(["--release", "--features", FEATURES]);
+    }
+    cargo.env("CARGO_TARGET_DIR", &target);
+    cargo.args(PACKAGES.iter().flat_map(|name| ["--package", name]));
+    let status = cargo.status().map_err(|error| format!("cargo: {error}"))?;
     if !status.success() {
         return Err("the build failed".into());
     }
-    let target = target(root)?;
     let folder = target.join(if dev { "debug" } else { "release" });
+    let built = Built { folder, triple: host()?, system_libraries: system_libraries()? };
+    if !dev && built.triple.contains("-linux-") {
+        stripped(&built)?;
+    }
+    Ok(built)
+}
+
+/// Removes what is left of symbols and debug information.
+fn stripped(built: &Built) -> Result<(), String> {
+    // The profile does so for libraries, but not for a package with options of its own.
+    output(Command::new("strip").arg("--strip-all").arg(built.command()))?;
+    // Cargo leaves debug information in static libraries, and the bitcode of LLVM, which is six
+    // times as large as the code.
+    let mut strip = Command::new("strip");
+    strip.args(["--strip-debug", "--enable-deterministic-archives"]);
+    strip.args(["--remove-section=.llvmbc", "--remove-section=.llvmcmd"]);
+    output(strip.arg(built.archive())).map(drop)
+}
+
+/// The target triple.
+pub(super) fn host() -> Result<String, String> {
     let version = output(Command::new("rustc").arg("-vV"))?;
     let host = version.lines().find_map(|line| line.strip_prefix("host: "));
-    let triple = host.ok_or("rustc -vV has no host")?.to_owned();
-    Ok(Built { target, folder, triple, system_libraries: system_libraries()? })
+    Ok(host.ok_or("rustc -vV has no host")?.to_owned())
+}
+
+/// The options of a release for Cargo and what starts it. Returns the target folder.
+pub(super) fn prepare(command: &mut Command, root: &Path, dev: bool) -> Result<PathBuf, String> {
+    let target = target(root)?;
+    if dev {
+        return Ok(target);
+    }
+    // Cargo compiles all again where these options change: what developers build is apart.
+    let target = target.join("dist-build");
+    without_paths(command, root, &target);
+    command.env("CARGO_PROFILE_RELEASE_STRIP", "symbols");
+    Ok(target)
+}
+
+/// Replaces the folders of this machine in what the compilers of Rust and C write.
+fn without_paths(cargo: &mut Command, root: &Path, target: &Path) {
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
+    // The last that fits is taken: the target folder may be below the root.
+    let folders =
+        [(Some(root), "/tracewright"), (Some(target), "/target"), (home.as_deref(), "/cargo")];
+    let folders: Vec<String> = folders
+        .iter()
+        .filter_map(|(folder, name)| Some(format!("{}={name}", (*folder)?.display())))
+        .collect();
+    let given = std::env::var("RUSTFLAGS").unwrap_or_default();
+    let mut flags: Vec<String> = given.split_whitespace().map(str::to_owned).collect();
+    flags.extend(folders.iter().map(|folder| format!("--remap-path-prefix={folder}")));
+    // Words are divided by this character: folders may have spaces.
+    cargo.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"));
+    let mut flags = vec![std::env::var("CFLAGS").unwrap_or_default()];
+    flags.extend(folders.iter().map(|folder| format!("-ffile-prefix-map={folder}")));
+    cargo.env("CFLAGS", flags.join(" "));
 }
 
 /// The target folder, as Cargo reports it.
-fn target(root: &Path) -> Result<PathBuf, String> {
+pub(super) fn target(root: &Path) -> Result<PathBuf, String> {
     let mut command = Command::new("cargo");
     command.args(["metadata", "--no-deps", "--format-version", "1"]).current_dir(root);
-    let text = output(&mut command)?;
-    let found = text.split("\"target_directory\":\"").nth(1);
-    let found = found.and_then(|rest| rest.split('"').next());
+    let value: Value = serde_json::from_str(&output(&mut command)?).map_err(|e| e.to_string())?;
+    let found = value["target_directory"].as_str();
     Ok(PathBuf::from(found.ok_or("cargo metadata has no target folder")?))
 }
 

@@ -31,28 +31,31 @@ const DOCUMENTS: [(&str, &str); 10] = [
 /// Copies and makes all files in the folder `to`. Other files there stay.
 pub(super) fn stage(root: &Path, built: &Built, to: &Path) -> Result<(), String> {
     copy(&built.command(), &to.join("bin/tracewright"))?;
-    libraries(root, built, to)?;
+    libraries(root, built, to, "lib")?;
     documents(root, to)?;
     made_by_the_command(&built.command(), to)
 }
 
-/// Libraries, header, and what build tools find them with.
-pub(super) fn libraries(root: &Path, built: &Built, to: &Path) -> Result<(), String> {
+/// Libraries, header, and what build tools find them with. `lib` is the folder of libraries.
+pub(super) fn libraries(root: &Path, built: &Built, to: &Path, lib: &str) -> Result<(), String> {
     let capi = root.join("crates/capi");
-    copy(&built.shared(), &to.join("lib/libtracewright.so.0"))?;
-    link("libtracewright.so.0", &to.join("lib/libtracewright.so"))?;
-    copy(&built.archive(), &to.join("lib/libtracewright.a"))?;
+    let folder = to.join(lib);
+    copy(&built.shared(), &folder.join("libtracewright.so.0"))?;
+    link("libtracewright.so.0", &folder.join("libtracewright.so"))?;
+    copy(&built.archive(), &folder.join("libtracewright.a"))?;
     // A folder of its own: programs load it only where they are asked to.
-    copy(&built.opencsd(), &to.join("lib/tracewright/libopencsd_c_api.so.1"))?;
+    copy(&built.opencsd(), &folder.join("tracewright/libopencsd_c_api.so.1"))?;
     copy(&capi.join("include/tracewright.h"), &to.join("include/tracewright.h"))?;
+    // From the folder of the pkg-config file, and of those of CMake, to the prefix: relative, so
+    // that the archive can be unpacked anywhere.
+    let up = vec![".."; lib.split('/').count() + 1].join("/");
     let mut numbers = VERSION.split('.');
     let (major, minor) = (numbers.next().unwrap_or("0"), numbers.next().unwrap_or("0"));
     let list = built.system_libraries.replace(' ', ";");
     let values = [
-        // Relative to the folder of the file, so that the archive can be unpacked anywhere.
-        ("PREFIX", "${pcfiledir}/../.."),
-        ("LIBDIR", "lib"),
-        ("UP", "../../.."),
+        ("PREFIX", &*format!("${{pcfiledir}}/{up}")),
+        ("LIBDIR", lib),
+        ("UP", &format!("{up}/..")),
         ("URL", env!("CARGO_PKG_REPOSITORY")),
         ("VERSION", VERSION),
         ("MAJOR", major),
@@ -61,21 +64,21 @@ pub(super) fn libraries(root: &Path, built: &Built, to: &Path) -> Result<(), Str
         ("LIBS_LIST", &list),
     ];
     for (from, into) in [
-        ("tracewright.pc.in", "lib/pkgconfig/tracewright.pc"),
-        ("tracewright-config.cmake.in", "lib/cmake/tracewright/tracewright-config.cmake"),
+        ("tracewright.pc.in", "pkgconfig/tracewright.pc"),
+        ("tracewright-config.cmake.in", "cmake/tracewright/tracewright-config.cmake"),
         (
             "tracewright-config-version.cmake.in",
-            "lib/cmake/tracewright/tracewright-config-version.cmake",
+            "cmake/tracewright/tracewright-config-version.cmake",
         ),
     ] {
         let text = template::filled(&capi.join("packaging").join(from), &values)?;
-        write(&to.join(into), &text)?;
+        write(&folder.join(into), &text)?;
     }
     Ok(())
 }
 
 /// Pages and examples.
-fn documents(root: &Path, to: &Path) -> Result<(), String> {
+pub(super) fn documents(root: &Path, to: &Path) -> Result<(), String> {
     for (from, folder) in DOCUMENTS {
         let name = from.rsplit('/').next().unwrap_or(from);
         copy(&root.join(from), &to.join(folder).join(name))?;
@@ -114,7 +117,8 @@ fn folder_of(path: &Path) -> Result<(), String> {
 }
 
 /// Makes a symbolic link to a file of the same folder.
-fn link(to: &str, path: &Path) -> Result<(), String> {
+pub(super) fn link(to: &str, path: &Path) -> Result<(), String> {
+    folder_of(path)?;
     let _ = fs::remove_file(path);
     #[cfg(unix)]
     let done = std::os::unix::fs::symlink(to, path);

@@ -1,4 +1,4 @@
-//! The archive and the package, made of files that stand for what a build makes.
+//! Archives and Debian packages, made of files that stand for what a build makes.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -6,7 +6,10 @@ use std::process::Command;
 use tracewright_testing::tool;
 
 use super::build::Built;
-use super::{archive, debian, fresh, output, stage};
+use super::{Made, archive, debian, fresh, output, stage};
+
+/// Seconds since 1970.
+const TIME: u64 = 1_796_062_036;
 
 /// An empty folder for a test.
 fn folder(name: &str) -> PathBuf {
@@ -20,7 +23,6 @@ fn folder(name: &str) -> PathBuf {
 fn built(folder: &Path) -> Option<Built> {
     let compiler = tool(&[("cc", "gcc"), ("gcc", "gcc"), ("clang", "clang")])?;
     let built = Built {
-        target: folder.to_owned(),
         folder: folder.to_owned(),
         triple: "x86_64-unknown-linux-gnu".into(),
         system_libraries: "-lpthread -lm".into(),
@@ -37,7 +39,25 @@ fn built(folder: &Path) -> Option<Built> {
         output(command.args([&library, &source])).unwrap();
     }
     std::fs::write(built.archive(), "!<arch>\n").unwrap();
+    let main = folder.join("main.c");
+    std::fs::write(&main, "#include <stdlib.h>\nint main(void) { return abs(0); }\n").unwrap();
+    output(Command::new(compiler).arg("-o").args([&built.command(), &main])).unwrap();
     Some(built)
+}
+
+/// What is installed, without what the command prints.
+fn staged(built: &Built, to: &Path) {
+    stage::copy(&built.command(), &to.join("bin/tracewright")).unwrap();
+    stage::libraries(root(), built, to, "lib").unwrap();
+    stage::documents(root(), to).unwrap();
+    for file in [
+        "share/man/man1/tracewright.1",
+        "share/bash-completion/completions/tracewright",
+        "share/zsh/site-functions/_tracewright",
+        "share/fish/vendor_completions.d/tracewright.fish",
+    ] {
+        stage::write(&to.join(file), file).unwrap();
+    }
 }
 
 fn root() -> &'static Path {
@@ -49,69 +69,121 @@ fn root() -> &'static Path {
 fn programs_find_the_libraries() {
     let here = folder("pkg-config");
     let Some(built) = built(&here) else { return };
-    let to = here.join("prefix");
-    stage::libraries(root(), &built, &to).unwrap();
-    let config = std::fs::read_to_string(to.join("lib/cmake/tracewright/tracewright-config.cmake"));
-    assert!(config.unwrap().contains("-lpthread;-lm"));
-    let Some(tool) = tool(&[("pkg-config", "pkg-config")]) else { return };
-    let mut command = Command::new(tool);
-    command.env("PKG_CONFIG_PATH", to.join("lib/pkgconfig"));
-    let flags = output(command.args(["--cflags", "--libs", "tracewright"])).unwrap();
-    let program = here.join("program");
-    let source = here.join("program.c");
-    std::fs::write(
-        &source,
-        "#include <tracewright.h>\nint main(void) { return tw_version() != 7; }\n",
-    )
-    .unwrap();
-    let mut command = Command::new("cc");
-    command.arg("-o").args([&program, &source]).args(flags.split_whitespace());
-    output(&mut command).unwrap();
-    output(Command::new(&program).env("LD_LIBRARY_PATH", to.join("lib"))).unwrap();
+    for lib in ["lib", "lib/x86_64-linux-gnu"] {
+        let to = here.join("prefix");
+        fresh(&to).unwrap();
+        stage::libraries(root(), &built, &to, lib).unwrap();
+        let folder = to.join(lib);
+        let config = folder.join("cmake/tracewright/tracewright-config.cmake");
+        let config = std::fs::read_to_string(config).unwrap();
+        assert!(config.contains("-lpthread;-lm") && config.contains(lib), "{config}");
+        let Some(tool) = tool(&[("pkg-config", "pkg-config")]) else { return };
+        let mut command = Command::new(tool);
+        command.env("PKG_CONFIG_PATH", folder.join("pkgconfig"));
+        let flags = output(command.args(["--cflags", "--libs", "tracewright"])).unwrap();
+        let program = here.join("program");
+        let source = here.join("program.c");
+        std::fs::write(
+            &source,
+            "#include <tracewright.h>\nint main(void) { return tw_version() != 7; }\n",
+        )
+        .unwrap();
+        let mut command = Command::new("cc");
+        command.arg("-o").args([&program, &source]).args(flags.split_whitespace());
+        output(&mut command).unwrap();
+        output(Command::new(&program).env("LD_LIBRARY_PATH", &folder)).unwrap();
+    }
     std::fs::remove_dir_all(here).unwrap();
 }
 
-/// The same files make the same archive.
+/// The same files make the same archive, which `tar` reads.
 #[test]
 fn archives_can_be_made_again() {
     let here = folder("archive");
     let Some(built) = built(&here) else { return };
-    let mut archives = Vec::new();
-    for n in 0..2 {
-        let out = here.join(n.to_string());
-        stage::libraries(root(), &built, &out.join("name")).unwrap();
-        archives.push(std::fs::read(archive::pack(root(), &out, "name").unwrap()).unwrap());
-    }
-    assert_eq!(archives[0], archives[1]);
-    let list = output(Command::new("tar").arg("-tzf").arg(here.join("0/name.tar.gz"))).unwrap();
-    for file in ["lib/libtracewright.so.0", "lib/libtracewright.so", "include/tracewright.h"] {
-        assert!(list.lines().any(|line| line == format!("name/{file}")), "{list}");
+    for extension in ["tar.gz", "tar.xz"] {
+        let mut archives = Vec::new();
+        for n in 0..2 {
+            let out = here.join(format!("{n}-{extension}"));
+            staged(&built, &out.join("files"));
+            let path = out.join(format!("name.{extension}"));
+            let level = archive::Level::new(true);
+            archive::pack(&path, &out.join("files"), "name", TIME, level).unwrap();
+            archives.push(std::fs::read(&path).unwrap());
+        }
+        assert_eq!(archives[0], archives[1]);
+        let path = here.join(format!("1-{extension}/name.{extension}"));
+        let list = output(Command::new("tar").args(["-tvf"]).arg(path).env("TZ", "UTC")).unwrap();
+        for (mode, file) in [
+            ("-rwxr-xr-x root/root", "name/bin/tracewright"),
+            ("-rw-r--r-- root/root", "name/include/tracewright.h"),
+            ("lrwxrwxrwx root/root", "name/lib/libtracewright.so -> libtracewright.so.0"),
+            ("drwxr-xr-x root/root", "name/lib/"),
+        ] {
+            let is = |line: &str| {
+                line.starts_with(mode) && line.ends_with(&format!("2026-11-30 18:07 {file}"))
+            };
+            assert!(list.lines().any(is), "{file}\n{list}");
+        }
     }
     std::fs::remove_dir_all(here).unwrap();
 }
 
-/// The package has the library in a folder of its own, and a command that programs are run with.
+/// The packages are the same each time, and dpkg reads them. Each file is in one of them.
 #[test]
-fn the_package_is_beside_that_of_the_distribution() {
-    let Some(dpkg) = tool(&[("dpkg-deb", "dpkg")]) else { return };
+fn debian_packages_can_be_made_again() {
     let here = folder("debian");
     let Some(built) = built(&here) else { return };
-    let package = debian::package(root(), &built, &here).unwrap().unwrap();
-    let read = |option: &str| output(Command::new(dpkg).arg(option).arg(&package)).unwrap();
-    let information = read("-I");
-    assert!(information.contains("Package: tracewright-opencsd"), "{information}");
-    assert!(information.contains("Depends: libc6 (>= 2."), "{information}");
-    assert!(!information.contains("Conflicts") && !information.contains("Provides"));
-    let files = read("-c");
-    let library = "./usr/lib/x86_64-linux-gnu/tracewright/libopencsd_c_api.so.1";
-    assert!(
-        files.lines().any(|line| line.contains("root/root") && line.ends_with(library)),
-        "{files}"
-    );
+    let make = |name: &str| -> Vec<PathBuf> {
+        let (files, out) = (here.join(name).join("files"), here.join(name).join("out"));
+        staged(&built, &files);
+        fresh(&out).unwrap();
+        let how = (TIME, archive::Level::new(true));
+        match debian::packages(root(), &built, &files, &here.join(name), &out, how).unwrap() {
+            Made::Files(files) => files,
+            Made::Skipped { why, .. } => panic!("{why}"),
+        }
+    };
+    let (made, again) = (make("a"), make("b"));
+    assert_eq!(made.len(), 4);
+    for (one, other) in made.iter().zip(&again) {
+        assert_eq!(std::fs::read(one).unwrap(), std::fs::read(other).unwrap());
+    }
+    let Some(dpkg) = tool(&[("dpkg-deb", "dpkg")]) else { return };
+    let read =
+        |option: &str, n: usize| output(Command::new(dpkg).arg(option).arg(&made[n])).unwrap();
+    for (n, lines) in [
+        (0, &["Package: tracewright", "Depends: libc6 (>= 2."][..]),
+        (1, &["Package: libtracewright0", "Multi-Arch: same", "Depends: libc6 (>= 2."]),
+        (2, &["Package: libtracewright-dev", "Depends: libtracewright0 (= 0."]),
+        (3, &["Package: tracewright-opencsd", "Depends: libc6 (>= 2."]),
+    ] {
+        let information = read("-I", n);
+        let has = |line: &&str| information.lines().any(|other| other.trim().starts_with(line));
+        assert!(lines.iter().all(has), "{information}");
+        assert!(!information.contains("Conflicts") && !information.contains("Provides"));
+    }
+    let files: Vec<String> = (0..4).map(|n| read("-c", n)).collect();
+    let lib = "./usr/lib/x86_64-linux-gnu";
+    for (n, file) in [
+        (0, "./usr/bin/tracewright".to_owned()),
+        (0, "./usr/share/man/man1/tracewright.1.gz".to_owned()),
+        (0, "./usr/share/zsh/vendor-completions/_tracewright".to_owned()),
+        (1, format!("{lib}/libtracewright.so.0")),
+        (2, format!("{lib}/libtracewright.a")),
+        (2, "./usr/include/tracewright.h".to_owned()),
+        (3, format!("{lib}/tracewright/libopencsd_c_api.so.1")),
+    ] {
+        let has = |list: &&String| {
+            list.lines().any(|line| line.contains("root/root") && line.ends_with(&file))
+        };
+        assert!(has(&&files[n]), "{file}\n{}", files[n]);
+        assert_eq!(files.iter().filter(has).count(), 1, "{file}");
+    }
     // No file of the distribution's library, libopencsd1.
-    assert!(!files.contains("linux-gnu/libopencsd"), "{files}");
+    assert!(!files[3].contains("linux-gnu/libopencsd"), "{}", files[3]);
     let unpacked = here.join("unpacked");
-    output(Command::new(dpkg).arg("-x").args([&package, &unpacked])).unwrap();
+    output(Command::new(dpkg).arg("-x").args([&made[3], &unpacked])).unwrap();
     let script = unpacked.join("usr/bin/with-tracewright");
     let mut command = Command::new(script);
     command.args(["sh", "-c", "echo $LD_LIBRARY_PATH"]).env("LD_LIBRARY_PATH", "/other");
@@ -122,7 +194,7 @@ fn the_package_is_beside_that_of_the_distribution() {
 
 #[test]
 fn wrong_options_are_refused() {
-    for words in [&["--out"][..], &["--none"], &["--prefix"]] {
+    for words in [&["--out"][..], &["--none"], &["--prefix"], &["--only"], &["--only", "rpm"]] {
         assert!(super::Options::parse(words).is_err(), "{words:?}");
     }
     assert!(super::dist(root(), &["--prefix", "/tmp"]).is_err());

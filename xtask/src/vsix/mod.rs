@@ -40,7 +40,8 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> ExitCode {
     }
 }
 
-fn make(out: &Path) -> std::io::Result<PathBuf> {
+/// Makes the extension in a folder, and returns its path.
+pub(crate) fn make(out: &Path) -> std::io::Result<PathBuf> {
     std::fs::create_dir_all(out)?;
     let path = out.join(format!("tracewright-{VERSION}.vsix"));
     let content = |text: &str| text.replace("@VERSION@", VERSION).into_bytes();

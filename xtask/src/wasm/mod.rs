@@ -79,14 +79,9 @@ fn target(root: &Path) -> PathBuf {
 fn make(root: &Path, compiler: &Compiler, options: &Options) -> Result<(), String> {
     let module = build(root, compiler, options.dev)?;
     let package = options.out.join("package");
-    let failed = |error: io::Error| format!("{}: {error}", package.display());
-    fs::create_dir_all(&package).map_err(failed)?;
-    let sources = root.join("crates/wasm/package");
-    for name in PACKAGE.into_iter().chain(["worker.js"]) {
-        fs::copy(sources.join(name), package.join(name)).map_err(failed)?;
-    }
-    fs::copy(&module, package.join("tracewright.wasm")).map_err(failed)?;
-    println!("{}: {} bytes", package.display(), fs::metadata(&module).map_err(failed)?.len());
+    copy_package(root, &module, &package)?;
+    let size = fs::metadata(&module).map_err(|error| format!("{}: {error}", module.display()))?;
+    println!("{}: {} bytes", package.display(), size.len());
     let command = command(root)?;
     let made = options.out.join("page");
     if !root.join("viewer/node_modules/esbuild").is_dir() {
@@ -95,6 +90,33 @@ fn make(root: &Path, compiler: &Compiler, options: &Options) -> Result<(), Strin
         page(root, &module, &command, &made)?;
     }
     if options.test { test(root, &module, &command, &made) } else { Ok(()) }
+}
+
+/// Makes the package for npm in a folder. The error has why there is no compiler, and how to get
+/// one.
+pub(crate) fn package(root: &Path, to: &Path, dev: bool) -> Result<(), Missing> {
+    let compiler = Compiler::find().map_err(|why| Missing::Compiler { why, help: HELP })?;
+    let module = build(root, &compiler, dev).map_err(Missing::Failed)?;
+    copy_package(root, &module, to).map_err(Missing::Failed)
+}
+
+/// Why there is no package.
+#[derive(Debug)]
+pub(crate) enum Missing {
+    /// There is no compiler for the target.
+    Compiler { why: String, help: &'static str },
+    /// The build failed, or a file cannot be written.
+    Failed(String),
+}
+
+fn copy_package(root: &Path, module: &Path, to: &Path) -> Result<(), String> {
+    let failed = |error: io::Error| format!("{}: {error}", to.display());
+    fs::create_dir_all(to).map_err(failed)?;
+    let sources = root.join("crates/wasm/package");
+    for name in PACKAGE.into_iter().chain(["worker.js"]) {
+        fs::copy(sources.join(name), to.join(name)).map_err(failed)?;
+    }
+    fs::copy(module, to.join("tracewright.wasm")).map(drop).map_err(failed)
 }
 
 /// Compares the answers with those of the command, in Node, and tests the page in Chromium.
