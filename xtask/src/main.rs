@@ -1,6 +1,6 @@
 //! Chores of this repository: `cargo xtask tidy`, `cargo xtask dist`,
 //! `cargo xtask bench-reference`, `cargo xtask nightly`,
-//! `cargo xtask vsix`, `cargo xtask wasm`,
+//! `cargo xtask book`, `cargo xtask vsix`, `cargo xtask wasm`,
 //! `cargo xtask real-programs`, `cargo xtask report-picture`,
 //! `cargo xtask view-picture`.
 #![forbid(unsafe_code)]
@@ -8,6 +8,7 @@
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
+mod book;
 mod dependencies;
 mod dist;
 mod nightly;
@@ -34,6 +35,9 @@ usage: cargo xtask tidy           check the invariants of ARCHITECTURE.md
                                   the same files in a folder, such as /usr/local
          --dev                    as above
          --destdir FOLDER         a folder that stands for the root of the system
+       cargo xtask book [--out FOLDER]
+                                  the pages of docs as a book, by mdBook; exit code 3 where it is not
+                                  installed
        cargo xtask vsix [--out FOLDER]
                                   the extension for Visual Studio Code that starts `tracewright dap`
        cargo xtask wasm [OPTION...]
@@ -82,6 +86,7 @@ fn main() -> ExitCode {
             }
         },
         ["dependencies"] => dependencies::run(root()),
+        ["book", ref options @ ..] => book::run(root(), options),
         ["dist", ref options @ ..] => dist::run(root(), options),
         ["install", ref options @ ..] => dist::install(root(), options),
         ["vsix", ref options @ ..] => vsix::run(root(), options),
