@@ -119,8 +119,8 @@ fn without_paths(cargo: &mut Command, root: &Path, target: &Path) {
     // Words are divided by this character: folders may have spaces.
     cargo.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"));
     let mut flags = vec![std::env::var("CFLAGS").unwrap_or_default()];
-    flags.extend(folders.iter().map(|folder| format!("-ffile-prefix-map={folder}")));
-    cargo.env("CFLAGS", flags.join(" "));
+    flags.extend(folders.iter().map(|folder| format!("'-ffile-prefix-map={folder}'")));
+    cargo.env("CFLAGS", flags.join(" ")).env("CC_SHELL_ESCAPED_FLAGS", "1");
 }
 
 /// The target folder, as Cargo reports it.

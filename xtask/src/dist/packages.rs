@@ -31,7 +31,7 @@ pub(super) fn wheel(
     let made = made.ok_or_else(|| format!("maturin has made no file in {}", folder.display()))?;
     let name = made.file_name().unwrap_or_default().to_string_lossy().into_owned();
     versions::same(&name, name.split('-').nth(1).unwrap_or_default())?;
-    moved(&made, &out.join(name))
+    copied(&made, &out.join(name))
 }
 
 /// The package for npm, where there is a compiler for WebAssembly.
@@ -60,7 +60,7 @@ pub(super) fn extension(out: &Path) -> Result<Made, String> {
     Ok(Made::Files(vec![path]))
 }
 
-fn moved(from: &Path, to: &Path) -> Result<Made, String> {
+fn copied(from: &Path, to: &Path) -> Result<Made, String> {
     std::fs::copy(from, to).map_err(|error| failed(from, &error))?;
     Ok(Made::Files(vec![PathBuf::from(to)]))
 }
