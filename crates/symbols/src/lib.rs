@@ -14,6 +14,7 @@
 //! | `code_states.rs` | [`CodeStates`]: the instruction set of the code at an address |
 //! | `coverage_mapping/` | [`CoverageMapping`]: decisions and conditions, from clang |
 //! | `lines.rs` | [`Lines`]: source lines and inlined functions, from DWARF |
+//! | `unoptimised.rs` | functions that the compiler states not to have optimised, from DWARF |
 //!
 //! ```no_run
 //! use tracewright_image::Bytes;
@@ -41,6 +42,7 @@ mod lines;
 mod name;
 mod objects;
 mod stubs;
+mod unoptimised;
 mod unwind;
 mod variables;
 

@@ -1,6 +1,6 @@
 //! Source lines and inlined functions, from DWARF. (DWARF 5, sections 3.3.8 and 6.2)
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
@@ -10,6 +10,7 @@ use tracewright_image::debug_sections::DebugSections;
 use tracewright_image::{Bytes, debug_limits};
 
 use crate::name::demangled;
+use crate::unoptimised;
 
 pub(crate) type Slice = EndianArcSlice<RunTimeEndian>;
 
@@ -65,6 +66,8 @@ pub struct Lines {
     /// Made when functions are looked up first, which few do. `None` where they cannot be: the rows
     /// are known, but no functions.
     context: OnceCell<Option<addr2line::Context<Slice>>>,
+    /// By the offset of a unit: the functions that are known not to be optimised.
+    unoptimised: RefCell<HashMap<usize, Vec<(u64, u64)>>>,
     files: Vec<String>,
     /// In order of their addresses.
     rows: Vec<Row>,
@@ -119,6 +122,7 @@ impl Lines {
             dwarf: Arc::new(dwarf),
             size,
             context: OnceCell::new(),
+            unoptimised: RefCell::default(),
             files,
             rows,
             statements,
@@ -181,6 +185,19 @@ impl Lines {
         let value = root.attr_value(gimli::DW_AT_producer)?;
         let text = unit.attr_string(value).ok()?;
         text.to_string_lossy().ok().map(std::borrow::Cow::into_owned)
+    }
+
+    /// Whether the compiler states that it did not optimise the function at `address`.
+    pub fn is_unoptimised(&self, address: u64) -> bool {
+        let unit = self.context().map(|context| context.find_dwarf_and_unit(address));
+        let Some(unit) = unit.and_then(|found| found.skip_all_loads()) else { return false };
+        let mut known = self.unoptimised.borrow_mut();
+        let offset = unit.header.offset().0;
+        let own = || unoptimised::functions(unit.dwarf, unit.unit);
+        let functions = known.entry(offset).or_insert_with(own);
+        let next = functions.partition_point(|(first, _)| *first <= address);
+        let own = next.checked_sub(1).and_then(|n| functions.get(n));
+        own.is_some_and(|(_, last)| address <= *last)
     }
 
     fn context(&self) -> Option<&addr2line::Context<Slice>> {

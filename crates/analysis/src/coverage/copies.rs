@@ -72,6 +72,9 @@ struct Own {
 /// The most lines with code from one address on. Functions that linkers have joined have several.
 const MAX_OWN: usize = 64;
 
+/// The most instructions of no line that are followed back from the begin of a statement.
+const MAX_UNNAMED: usize = 64;
+
 /// The code from an address at which rows of the line table begin up to the next one.
 struct Place {
     start: u64,
@@ -89,11 +92,19 @@ struct Copy {
     begun: BTreeMap<u32, u64>,
     /// Executions up to a conditional branch, by its column.
     tested: BTreeMap<u32, u64>,
+    /// The fewest executions of an instruction of a function that is inlined by it, of those that
+    /// were executed.
+    inlined: u64,
 }
 
 impl Copy {
     fn executions(&self) -> u64 {
-        self.begun.values().chain(self.tested.values()).fold(self.most, |most, n| most.max(*n))
+        let all = self.begun.values().chain(self.tested.values());
+        // All of its own code may be on a path that was not executed.
+        match all.fold(self.most, |most, n| most.max(*n)) {
+            0 => self.inlined,
+            most => most,
+        }
     }
 }
 
@@ -211,6 +222,14 @@ impl Copies {
             }
             let origins = block.last.is_none().then(|| covered.flow.origins(address, count));
             for own in own {
+                let mut call = self.nodes.call(own.node);
+                while call != NONE && count > 0 {
+                    if let Some(copy) = copies.get_mut(&call) {
+                        let least = if copy.inlined == 0 { count } else { copy.inlined };
+                        copy.inlined = least.min(count);
+                    }
+                    call = self.nodes.call(call);
+                }
                 let Some(copy) = copies.get_mut(&own.node) else { continue };
                 copy.most = copy.most.max(count);
                 let begin = own.begin.filter(|_| address == start);
@@ -218,10 +237,8 @@ impl Copies {
                     continue;
                 };
                 // Where the line was executed directly before, it only continues.
-                let continued = origins.iter().flatten().filter(|(from, _)| {
-                    self.at(*from).iter().any(|from| self.nodes.is_in(from.node, own.node))
-                });
-                let continued = continued.fold(0u64, |sum, (_, n)| sum.saturating_add(*n));
+                let origins = origins.iter().flatten().copied();
+                let continued = self.continued(covered, origins, own.node, &mut HashMap::new());
                 let entered = count.saturating_sub(continued);
                 block.begun.insert(own.node, entered);
                 let sum = copy.begun.entry(column).or_default();
@@ -242,6 +259,40 @@ impl Copies {
             *sum = sum.saturating_add(copy.executions());
         }
         all
+    }
+
+    /// How often a line was executed directly before, of what executed `origins`. Code of no line
+    /// that is between, which compilers add, continues the line that was executed before it.
+    fn continued(
+        &self,
+        covered: &ProgramCoverage,
+        origins: impl IntoIterator<Item = (u64, u64)>,
+        line: Node,
+        known: &mut HashMap<u64, u64>,
+    ) -> u64 {
+        let mut sum = 0u64;
+        for (from, count) in origins {
+            let own = self.at(from);
+            let continued = if own.iter().any(|own| self.nodes.is_in(own.node, line)) {
+                count
+            } else if !own.is_empty() {
+                0
+            } else if let Some(known) = known.get(&from) {
+                count.min(*known)
+            } else if known.len() < MAX_UNNAMED {
+                // A loop of such code continues nothing.
+                known.insert(from, 0);
+                let executions = covered.executions.get(&from).copied().unwrap_or(0);
+                let before = covered.flow.origins(from, executions);
+                let continued = self.continued(covered, before, line, known);
+                known.insert(from, continued);
+                count.min(continued)
+            } else {
+                0
+            };
+            sum = sum.saturating_add(continued);
+        }
+        sum
     }
 
     /// Ends a block, and begins the next one. A branch at its end decides for the line.

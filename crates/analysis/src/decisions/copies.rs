@@ -5,16 +5,20 @@ use std::sync::Arc;
 
 use tracewright_base::Waypoints;
 use tracewright_image::{Cache, CacheOptions, Image};
-use tracewright_symbols::{CodeStates, Functions, Lines, Place, Region};
+use tracewright_symbols::{CodeStates, Functions, Lines, Location, Place, Region};
 
 use super::assign::{Assignment, Failure, Search};
 use super::decision::Decision;
 use super::evidence::{Shown, shown};
+use super::nearby::{DecisionLines, extents, lines_of, neighbours};
 use super::walk::Walk;
 use crate::program_file::ProgramFile;
 
-/// The most lines of a decision.
-const MOST_LINES: usize = 1000;
+/// The most conditional branches in the lines of a decision in a function.
+const MOST_BRANCHES: usize = 4096;
+
+/// Why a branch of optimised code shows no condition.
+const JOINED: &str = "its branches may evaluate other conditions, too";
 
 /// A copy of a decision in a program.
 #[derive(Clone, Debug)]
@@ -63,12 +67,6 @@ enum Found {
     /// All of them are of other decisions.
     Others,
     Own,
-}
-
-/// Whether both paths name one file: one may begin with further folders.
-pub fn same_file(a: &str, b: &str) -> bool {
-    let (long, short) = if a.len() > b.len() { (a, b) } else { (b, a) };
-    long == short || long.strip_suffix(short).is_some_and(|folder| folder.ends_with(['/', '\\']))
 }
 
 /// How far a place is from a decision: 0 inside, else columns. Of two decisions that have it, the
@@ -128,8 +126,39 @@ impl Copies {
         let mut cache = Cache::new(Arc::new(image), Waypoints::default(), CacheOptions::default());
         let states = CodeStates::of_elf(file.debug_info());
         let mut walk = Walk { cache: &mut cache, states: &states, bias: file.bias };
-        let candidates = candidates(decisions, (&lines, &functions), &mut walk, has_code);
-        for ((decision, function), candidates) in candidates {
+        let known = lines_of(decisions, &lines);
+        let extents = extents(&lines, &functions);
+        let in_program = (&lines, &functions, &known);
+        // Segments of a hostile file may share their bytes.
+        let most = (file.bytes.len() as u64).saturating_mul(2);
+        let found = candidates(decisions, in_program, (&mut walk, most), has_code);
+        let Some(candidates) = found else {
+            let here: BTreeSet<usize> = known.values().flatten().copied().collect();
+            for decision in here {
+                let reason = "the program has more code in lines of decisions than its file has";
+                if let Some(all) = self.unmatched.get_mut(decision) {
+                    all.push(Unmatched { function: None, reason: reason.to_owned() });
+                }
+                if let Some(has_code) = has_code.get_mut(decision) {
+                    *has_code = Found::Own;
+                }
+            }
+            return;
+        };
+        let beside = neighbours(decisions);
+        // Whether the compiler has left out branches of a decision: it may have joined them with
+        // those of another one.
+        let lacks = |decision: usize, function: Option<u32>| {
+            let Some(own) = decisions.get(decision) else { return false };
+            let branches = candidates.get(&(decision, function)).map_or(0, BTreeSet::len);
+            let is_here = |(file, (first, last)): &(u32, (u32, u32))| {
+                (*first..=*last).contains(&own.region.start.0)
+                    && known.contains_key(&Location { file: *file, line: own.region.start.0 })
+            };
+            let here = extents.get(&function).is_some_and(|files| files.iter().any(is_here));
+            here && branches < own.conditions.len()
+        };
+        for (&(decision, function), candidates) in &candidates {
             let Some(own) = decisions.get(decision) else { continue };
             if let Some(has_code) = has_code.get_mut(decision) {
                 *has_code = Found::Own;
@@ -137,9 +166,12 @@ impl Copies {
             if own.refused.is_some() {
                 continue;
             }
+            let mut near = beside.get(decision).into_iter().flatten();
+            let joined = near.any(|other| lacks(*other, function));
             let function = function.and_then(|n| functions.get(n));
             let function = function.map(|function| function.name.clone());
-            let reason = match matched(own, &candidates, &lines, &mut walk) {
+            let reason = match matched(own, candidates, (&lines, &known), &mut walk) {
+                Ok((_, false)) if joined => Some(JOINED.to_owned()),
                 Ok((found, all)) => {
                     for assignment in found {
                         let function = function.clone();
@@ -173,34 +205,18 @@ impl Copies {
     }
 }
 
-/// The conditional branches in the lines of decisions.
+/// The conditional branches in the lines of decisions. `None` where these have more than `left`
+/// bytes of code.
 fn candidates(
     decisions: &[Decision],
-    (lines, functions): (&Lines, &Functions),
-    walk: &mut Walk<'_>,
+    (lines, functions, known): (&Lines, &Functions, &DecisionLines),
+    (walk, mut left): (&mut Walk<'_>, u64),
     has_code: &mut [Found],
-) -> Candidates {
-    // By file and line: the decisions.
-    let mut known = HashMap::<(u32, u32), Vec<usize>>::new();
-    let mut by_file = HashMap::<&str, Vec<usize>>::new();
-    for (n, decision) in decisions.iter().enumerate() {
-        by_file.entry(&decision.file).or_default().push(n);
-    }
-    for file in 0..lines.files() as u32 {
-        let Some(path) = lines.file(file) else { continue };
-        let here = by_file.iter().filter(|(own, _)| same_file(path, own));
-        for n in here.flat_map(|(_, own)| own) {
-            let Some(region) = decisions.get(*n).map(|own| own.region) else { continue };
-            let lines = region.start.0..=region.end.0;
-            for line in lines.take(MOST_LINES) {
-                known.entry((file, line)).or_default().push(*n);
-            }
-        }
-    }
+) -> Option<Candidates> {
     let mut candidates = Candidates::new();
     let mut done = BTreeSet::new();
     for row in lines.rows() {
-        let Some(here) = known.get(&(row.location.file, row.location.line)) else { continue };
+        let Some(here) = known.get(&row.location) else { continue };
         let mut address = row.start;
         while address <= row.last {
             let Some(instruction) = walk.instruction(address) else { break };
@@ -216,11 +232,12 @@ fn candidates(
                     candidates.entry((decision, function)).or_default().insert(address);
                 }
             }
+            left = left.checked_sub(instruction.size.max(1).into())?;
             let Some(next) = address.checked_add(instruction.size.max(1).into()) else { break };
             address = next;
         }
     }
-    candidates
+    Some(candidates)
 }
 
 /// Those of the decisions `here` that have the code of `place`: one, or several where it is not
@@ -239,7 +256,7 @@ fn nearest(decisions: &[Decision], here: &[usize], place: Place) -> Vec<usize> {
 fn matched(
     decision: &Decision,
     candidates: &BTreeSet<u64>,
-    lines: &Lines,
+    (lines, known): (&Lines, &DecisionLines),
     walk: &mut Walk<'_>,
 ) -> Result<(Vec<Assignment>, bool), String> {
     let (branches, conditions) = (candidates.len(), decision.conditions.len());
@@ -249,6 +266,9 @@ fn matched(
     };
     if branches < conditions {
         return Err(few());
+    }
+    if branches > MOST_BRANCHES {
+        return Err(format!("it has {branches} conditional branches: too many"));
     }
     let mut search = Search::new(decision, candidates, walk);
     let mut used = BTreeSet::new();
@@ -283,13 +303,17 @@ fn matched(
             ),
         });
     }
-    let shown = shown(decision, &found, lines, walk);
-    if shown == Shown::Nothing {
-        return Err(
-            "the compiler may evaluate its conditions in another order, and the line table \
-                    does not show in which"
-                .to_owned(),
-        );
+    let shown = shown(decision, &found, (lines, known), walk);
+    match shown {
+        Shown::Nothing => {
+            return Err("the compiler may evaluate its conditions in another order, and the line \
+                        table does not show in which"
+                .to_owned());
+        }
+        Shown::Joined => {
+            return Err(JOINED.to_owned());
+        }
+        Shown::All | Shown::Part => {}
     }
     for assignment in &mut found {
         known_by_lines(decision, assignment, lines, walk);

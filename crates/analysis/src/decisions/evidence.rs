@@ -2,34 +2,21 @@
 //! of `a && b` is that of `b && a`, and optimisers evaluate conditions without side
 //! effects in any order.
 
-use tracewright_base::Kind;
+use std::collections::BTreeSet;
+
+use tracewright_base::{Kind, Role};
 use tracewright_symbols::{Lines, Place, Row};
 
 use super::assign::Assignment;
 use super::decision::Decision;
+use super::nearby::DecisionLines;
 use super::walk::Walk;
 
 /// The most rows in front of a branch that may evaluate its condition.
 const ROWS: usize = 32;
 
-/// What wrote the program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Compiler {
-    /// A branch has the column of the operator in front of its condition.
-    gcc: bool,
-    /// Conditions are evaluated in the order of the text.
-    in_order: bool,
-}
-
-impl Compiler {
-    fn of(producer: &str) -> Compiler {
-        let gcc = producer.starts_with("GNU ");
-        // GCC states its options, and -O0 is its default.
-        let states = producer.contains(" -");
-        let mut level = producer.split(' ').filter_map(|word| word.strip_prefix("-O"));
-        Compiler { gcc, in_order: gcc && states && level.all(|level| level == "0") }
-    }
-}
+/// The most instructions that are followed from a branch to the next one.
+const INSTRUCTIONS: usize = 256;
 
 /// What is known of the copies of a decision in a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,32 +28,52 @@ pub(super) enum Shown {
     Part,
     /// It is not known which condition a branch evaluates.
     Nothing,
+    /// A branch may evaluate something else, too: that of another decision, or a search among the
+    /// values that several decisions compare with.
+    Joined,
 }
 
 /// What is known of `copies`.
 pub(super) fn shown(
     decision: &Decision,
     copies: &[Assignment],
-    lines: &Lines,
+    (lines, known): (&Lines, &DecisionLines),
     walk: &mut Walk<'_>,
 ) -> Shown {
     let first = copies.first().and_then(|copy| copy.branches.first());
     let Some(first) = first else { return Shown::Nothing };
-    let compiler = Compiler::of(&lines.producer(first.address).unwrap_or_default());
-    if compiler.in_order {
+    let optimises = !lines.is_unoptimised(first.address);
+    if let [_] = &decision.conditions[..] {
+        let own: BTreeSet<u64> =
+            copies.iter().flat_map(|copy| &copy.branches).map(|own| own.address).collect();
+        if own.iter().any(|own_at| continues(*own_at, (&own, optimises), decision, lines, walk)) {
+            return Shown::Joined;
+        }
+    }
+    // Without optimisation, conditions are evaluated in the order of the text, each by a branch.
+    if !optimises {
         return Shown::All;
     }
+    // A branch of GCC has the column of the operator in front of its condition.
+    let gcc = lines.producer(first.address).is_some_and(|own| own.starts_with("GNU "));
     for copy in copies {
         for (n, branch) in copy.branches.iter().enumerate() {
             let mut rows = rows_before(branch.address, lines, walk);
             // Code of another file that is inlined has no place in the decision.
             let file = rows.first().map(|row| row.location.file);
+            let has = |row: &&Row| {
+                let lines = decision.region.start.0..=decision.region.end.0;
+                !lines.contains(&row.location.line) && known.contains_key(&row.location)
+            };
+            if rows.iter().any(has) {
+                return Shown::Joined;
+            }
             rows.retain(|row| Some(row.location.file) == file);
             let mut conditions: Vec<usize> = rows
                 .iter()
                 .filter_map(|row| inside(decision, (row.location.line, row.column)))
                 .collect();
-            if let Some(own) = rows.first().filter(|_| compiler.gcc) {
+            if let Some(own) = rows.first().filter(|_| gcc) {
                 conditions.extend(in_front(decision, (own.location.line, own.column)));
             }
             if conditions.is_empty() || conditions.iter().any(|own| *own != n) {
@@ -75,6 +82,41 @@ pub(super) fn shown(
         }
     }
     Shown::Part
+}
+
+/// Whether execution reaches, behind a branch and in the lines of the decision, another branch: one
+/// of `own`, or any where the compiler `optimises`.
+fn continues(
+    branch: u64,
+    (own, optimises): (&BTreeSet<u64>, bool),
+    decision: &Decision,
+    lines: &Lines,
+    walk: &mut Walk<'_>,
+) -> bool {
+    let region = decision.region.start.0..=decision.region.end.0;
+    let Some(edges) = walk.edges(branch) else { return true };
+    edges.into_iter().any(|mut address| {
+        for _ in 0..INSTRUCTIONS {
+            let line = lines.at(address).map_or(0, |location| location.line);
+            if address == branch || line > 0 && !region.contains(&line) {
+                return false;
+            }
+            let Some(found) = walk.instruction(address) else { return false };
+            let calls = Walk::calls(&found);
+            let searches = found.kind == Kind::Indirect && found.role == Role::Jump;
+            if own.contains(&address) || optimises && (Walk::is_conditional(&found) || searches) {
+                return true;
+            }
+            let next = match found.kind {
+                Kind::Branch if !calls && !found.conditional => found.target,
+                Kind::Indirect if !calls => None,
+                _ => address.checked_add(found.size.max(1).into()),
+            };
+            let Some(next) = next else { return false };
+            address = next;
+        }
+        true
+    })
 }
 
 /// The rows of the code that is executed before a branch and behind the branch before it; that of
@@ -131,24 +173,4 @@ fn in_front(decision: &Decision, place: Place) -> Option<usize> {
     // In front of the first one are the keyword and parentheses.
     let near = decision.region.start.0 == place.0;
     (next > 0 || near).then_some(next)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn compilers_state_whether_they_optimise() {
-        let of = |producer: &str| {
-            let Compiler { gcc, in_order } = Compiler::of(producer);
-            (gcc, in_order)
-        };
-        assert_eq!(of("GNU C17 12.2.0 -mlittle-endian -mabi=lp64 -g"), (true, true));
-        assert_eq!(of("GNU C17 12.2.0 -mabi=lp64 -g -O0"), (true, true));
-        assert_eq!(of("GNU C17 12.2.0 -mabi=lp64 -g -Og"), (true, false));
-        assert_eq!(of("GNU C17 12.2.0 -mabi=lp64 -g -O"), (true, false));
-        assert_eq!(of("GNU C17 12.2.0"), (true, false));
-        assert_eq!(of("Debian clang version 22.1.0"), (false, false));
-        assert_eq!(of(""), (false, false));
-    }
 }

@@ -6,6 +6,7 @@
 //! | `decision.rs` | [`Decision`]: conditions, and in which order they are evaluated |
 //! | `expression.rs` | the operators of a decision, from its text |
 //! | `copies.rs` | [`Copies`]: the branches of a program that evaluate conditions |
+//! | `nearby.rs` | which decisions are near each other |
 //! | `walk.rs` | where execution leads from a branch |
 //! | `assign.rs` | which branch evaluates which condition |
 //! | `evaluated.rs` | [`Vector`]: an evaluation |
@@ -28,13 +29,15 @@ mod evaluated;
 mod evidence;
 mod expression;
 mod log;
+mod nearby;
 mod walk;
 
-pub use copies::{Copies, Unmatched, same_file};
+pub use copies::{Copies, Unmatched};
 pub use covered::{ConditionCoverage, Criterion, DecisionCoverage, MeasuredDecision};
 pub use decision::{Condition, Decision, SourceText};
 pub use evaluate::{Evaluation, Evaluations};
 pub use evaluated::Vector;
 pub use expression::{Next, Tree};
+pub use nearby::same_file;
 
 pub use log::{DecisionListener, DecisionPart};

@@ -126,6 +126,19 @@ impl Program {
             "[snapshot]\nversion=1.0\n[device_list]\ndevice0=cpu.ini\ndevice1=ete.ini\n[trace]\n\
              metadata=trace.ini\n",
         );
+        // Two decisions in the line of all code.
+        let condition =
+            |column: u32| format!("{{\"start\": [1, {column}], \"end\": [1, {}]}}", column + 2);
+        let list = [
+            format!("{{\"start\": [1, 1], \"end\": [1, 3], \"conditions\": [{}]}}", condition(1)),
+            format!(
+                "{{\"start\": [1, 9], \"end\": [1, 16], \"conditions\": [{}, {}], \"tree\": [\"&&\", 0, 1]}}",
+                condition(9),
+                condition(14)
+            ),
+        ];
+        let list = list.join(", ");
+        put("decisions.json", &format!("{{\"file\": \"a.c\", \"decisions\": [{list}]}}"));
         let size = bytes.len();
         let core = "[device]\nname=cpu_0\nclass=core\ntype=ARMv9-A\n";
         put(

@@ -133,7 +133,15 @@ const ROWS: &[(&str, &[Test])] = &[
         Input { make: shared_segments, words: "coverage", code: 0, text: " 1/148196 " },
         // 65,536 branches.
         Input { make: overlapping_functions, words: "coverage", code: 0, text: " 1/131072 " },
+        Input { make: shared_segments, words: "coverage --by object", code: 0, text: "executed " },
+        Input { make: overlapping_functions, words: "coverage --by object", code: 0, text: "executed " },
         Input { make: overlapping_functions, words: "report", code: 0, text: "<script id=\"report\"" }]),
+    ("code in lines of decisions, of all segments together", &[
+        Input { make: shared_segments, words: "coverage --by decision --decisions FOLDER/decisions.json", code: 0, text: "more code in lines of decisions" }]),
+    ("conditional branches in the lines of a decision, in a function", &[
+        Input { make: overlapping_functions, words: "coverage --by decision --decisions FOLDER/decisions.json", code: 0, text: "conditional branches: too many" }]),
+    ("pairs of a branch and a region of a coverage mapping that are compared, in a function", &[
+        Named("symbols/src/coverage_mapping/function.rs", "fn large_functions_are_not_compared")]),
     ("sections of a program file, and functions in them", &[
         Input { make: many_sections, words: "functions", code: 0, text: "1  100.0  f\n" }]),
     ("tables of calls with unwind targets", &[
@@ -305,8 +313,10 @@ fn hex(folder: &Folder) -> PathBuf {
     sparse(folder, "program.hex", ":020000040800F2\n", (256 << 20) + 1)
 }
 
-/// Runs the command with 1 GiB of address space and 10 seconds of a processor.
+/// Runs the command with 1 GiB of address space and 10 seconds of a processor. `FOLDER` is that of
+/// the input.
 fn bounded(words: &str, input: &Path) -> Output {
+    let words = &words.replace("FOLDER", &input.to_string_lossy());
     let mut command = Command::new("sh");
     command.args(["-c", "ulimit -v 1048576 && ulimit -t 10 && exec \"$@\"", "sh"]);
     command.arg(env!("CARGO_BIN_EXE_tracewright")).args(args(words, &[input]));

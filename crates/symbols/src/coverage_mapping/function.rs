@@ -1,6 +1,6 @@
 //! The mapping of a function. (LLVM, "LLVM Code Coverage Mapping Format", "Encoding")
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::reader::{Counter, Reader};
 use super::{CoverageMapping, MappedCondition, MappedDecision, Region};
@@ -9,6 +9,8 @@ use super::{CoverageMapping, MappedCondition, MappedDecision, Region};
 const MOST_CONDITIONS: u64 = 32767;
 /// The most branches of a function whose decisions are described: each is compared with each.
 const MOST_BRANCHES: usize = 4096;
+/// The most pairs of a branch and a region that are compared in a function.
+const MOST_PAIRS: usize = 1 << 26;
 
 /// What a region of a mapping states.
 #[derive(Clone, Copy, Debug)]
@@ -150,7 +152,8 @@ impl<'a> Function<'a> {
         let is_branch = |own: &&Mapped| {
             matches!(own.kind, Kind::Branch(_) | Kind::Condition(..) | Kind::Decision(_))
         };
-        if self.regions.iter().filter(is_branch).count() > MOST_BRANCHES {
+        let branches = self.regions.iter().filter(is_branch).count();
+        if branches > MOST_BRANCHES || branches.saturating_mul(self.regions.len()) > MOST_PAIRS {
             let places = self.regions.iter().filter(is_branch).map(|own| {
                 let (file, region) = self.outer(&expansions, (own.file, own.region));
                 (name(file), region)
@@ -261,6 +264,34 @@ impl<'a> Function<'a> {
         })
     }
 
+    /// Whether a branch that is taken as often as `on_true` is the label of a case, which has the
+    /// counter of the code that begins there.
+    fn is_label(&self, own: &Mapped, on_true: Counter) -> bool {
+        self.regions.iter().any(|other| match other.kind {
+            Kind::Code(counter) if other.file == own.file => {
+                other.region.start == own.region.start
+                    && other.region.end > own.region.end
+                    && self.has(counter, on_true, 0)
+            }
+            _ => false,
+        })
+    }
+
+    /// Whether a counter is a sum of nothing but `counters`.
+    fn is_sum(&self, sum: Counter, counters: &HashSet<Counter>) -> bool {
+        let (mut left, mut seen) = (vec![sum], HashSet::new());
+        while let Some(own) = left.pop() {
+            if counters.contains(&own) || !seen.insert(own) {
+                continue;
+            }
+            let Counter::Add(n) = own else { return false };
+            let operands = usize::try_from(n).ok().and_then(|n| self.expressions.get(n));
+            let Some(operands) = operands else { return false };
+            left.extend(operands);
+        }
+        true
+    }
+
     /// Appends the decisions of one condition.
     fn single(&self, expansions: &HashMap<usize, (usize, Region)>, out: &mut CoverageMapping) {
         // By counter: the code.
@@ -270,6 +301,14 @@ impl<'a> Function<'a> {
                 executed.entry(counter).or_default().push(n);
             }
         }
+        let labels: HashSet<Counter> = self
+            .regions
+            .iter()
+            .filter_map(|own| match own.kind {
+                Kind::Branch([on_true, _]) if self.is_label(own, on_true) => Some(on_true),
+                _ => None,
+            })
+            .collect();
         for own in &self.regions {
             let Kind::Branch(counters @ [on_true, on_false]) = own.kind else { continue };
             let code = || {
@@ -278,14 +317,21 @@ impl<'a> Function<'a> {
                     _ => None,
                 })
             };
-            // The label of a case has the counter of the code that begins there.
-            let label = code().any(|(counter, region)| {
-                region.start == own.region.start
-                    && region.end > own.region.end
-                    && self.has(counter, on_true, 0)
-            });
+            // The value of a `switch` without `default` is a branch, too: to any of the labels.
+            if labels.contains(&on_true) || self.is_sum(on_true, &labels) {
+                continue;
+            }
+            // A decision of several conditions that leaves temporary objects behind is described as
+            // a whole, too.
+            let is_whole = |other: &Mapped| {
+                matches!(other.kind, Kind::Decision(_))
+                    && (other.file, other.region) == (own.file, own.region)
+            };
+            if self.regions.iter().any(is_whole) {
+                continue;
+            }
             // `while (1)` decides nothing.
-            if label || counters.contains(&Counter::Zero) {
+            if counters.contains(&Counter::Zero) {
                 continue;
             }
             let (file, region) = self.outer(expansions, (own.file, own.region));
@@ -320,5 +366,27 @@ impl<'a> Function<'a> {
                 leads_to,
             });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 4,000 branches and 100,000 regions, as a mapping may claim in a few hundred KiB.
+    #[test]
+    fn large_functions_are_not_compared() {
+        let mapped = |n: u32, kind: Kind| {
+            let region = Region { start: (n + 1, 1), end: (n + 1, 2) };
+            Mapped { file: 0, region, kind }
+        };
+        let code = (0..100_000).map(|n| mapped(n, Kind::Code(Counter::Own(n.into()))));
+        let branch = |n: u32| Kind::Branch([Counter::Own(n.into()), Counter::Own((n + 1).into())]);
+        let branches = (0..4000).map(|n| mapped(n, branch(n)));
+        let regions = code.chain(branches).collect();
+        let own = Function { files: vec!["a.c"], expressions: Vec::new(), regions };
+        let mut all = CoverageMapping::default();
+        own.decisions(&mut all);
+        assert_eq!((all.decisions.len(), all.unknown.len()), (0, 4000));
     }
 }

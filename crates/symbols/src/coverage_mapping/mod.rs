@@ -178,6 +178,7 @@ int f(int a, int b, int c) {
   if (BOTH(a, c)) g(3);
   if (a) g(4); else g(5);
   switch (a) { case 1: g(1); break; case 2: case 3: g(2); break; default: g(3); }
+  switch (b) { case 1: g(1); case 2: g(2); break; case 7: g(3); } switch (c) { case 4: g(4); }
   while (1) if (a && g(b)) break;
   while (a) { if (++b > 5) break; }
   if (a && 1) g(6);
@@ -221,14 +222,14 @@ int f(int a, int b, int c) {
                 "4:7-22 7:-,1 14:2,- 19:-,-",
                 "5:7-11 7:-,1 7:-,-",
                 "6:7-8 7:-,-",
-                "8:17-26 17:-,1 22:-,-",
-                "9:10-11 10:-,-",
-                "9:19-26 19:-,-",
-                "10:7-13 7:-,1 12!:-,-",
+                "9:17-26 17:-,1 22:-,-",
+                "10:10-11 10:-,-",
+                "10:19-26 19:-,-",
+                "11:7-13 7:-,1 12!:-,-",
             ];
             assert_eq!(found, want, "{target}");
             let unknown = mapping.unknown.iter().map(|(_, region)| region.start);
-            assert_eq!(unknown.collect::<Vec<_>>(), [(11, 10), (11, 15), (11, 17), (11, 22)]);
+            assert_eq!(unknown.collect::<Vec<_>>(), [(12, 10), (12, 15), (12, 17), (12, 22)]);
             let first = mapping.decisions.first().expect("a decision");
             assert_eq!(first.file, path.join("a.c").to_string_lossy());
             let [no, yes] = &mapping.decisions[2].leads_to;

@@ -10,6 +10,7 @@
 //! | `decisions.rs` | decisions and conditions, compared with what the program records |
 //! | `event_tasks.rs` | tasks of FreeRTOS that a DWT names in the trace of an ITM |
 //! | `formats.rs` | files for other tools, read by those tools |
+//! | `instrumented/` | coverage of programs, compared with what gcov and llvm-cov count of them |
 //! | `losses.rs` | frames where a part of the trace is missing |
 //! | `named_tasks.rs` | tasks of FreeRTOS that stores to a variable or context IDs name |
 //! | `parts.rs` | traces cut into parts |
@@ -24,6 +25,7 @@ mod coverage;
 mod decisions;
 mod event_tasks;
 mod formats;
+mod instrumented;
 mod losses;
 mod named_tasks;
 mod object_code;

@@ -1,0 +1,10 @@
+#include "start.h"
+
+volatile unsigned sink;
+
+void program(void);
+
+int main(void) {
+  program();
+  return 0;
+}
