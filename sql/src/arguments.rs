@@ -16,7 +16,8 @@ const MEMORY: u64 = 1 << 30;
 ///
 /// Captures are tables: ranges, calls, exceptions, gaps. `SHOW TABLES` lists them, `DESCRIBE
 /// ranges` their columns, and `tracewright table` what each is. They are decoded while they are
-/// read; with an index beside the capture (`tracewright index`), only the parts that filters select.
+/// read; with an index beside the capture (`tracewright index`), only the parts that filters
+/// select.
 #[derive(Debug, Parser)]
 #[command(name = "tracewright-sql", version)]
 pub struct Arguments {

@@ -2,11 +2,13 @@
 //! the branches that end them. (GNATcoverage, `qemu_traces.ads`: sections, trace information,
 //! execution trace, decision map)
 //!
-//! A file begins with an info section, which names the program; a section with the blocks follows. A
-//! *flat* section has each block and outcome once, a *history* has the executions of some blocks in
-//! order. A decision map has the blocks of which a history is wanted, and no info section.
+//! A file begins with an info section, which names the program; a section with the blocks follows.
+//! A *flat* section has each block and outcome once, a *history* has the executions of some blocks
+//! in order. A decision map has the blocks of which a history is wanted, and no info section.
 
 use std::collections::BTreeSet;
+use std::error::Error;
+use std::fmt;
 
 /// The bytes with which each section begins.
 pub const MAGIC: &[u8; 12] = b"#QEMU-Traces";
@@ -90,8 +92,27 @@ pub fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(u32::MAX, one)
 }
 
-/// Where reading stopped, and what was expected there.
-type Damage = (usize, &'static str);
+/// A file that is not what it is read as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Malformed {
+    /// The offset at which reading stopped.
+    pub offset: usize,
+    /// What was expected there.
+    pub expected: &'static str,
+}
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "offset {}: expected {}", self.offset, self.expected)
+    }
+}
+
+impl Error for Malformed {}
+
+/// The error at an offset.
+const fn malformed(offset: usize, expected: &'static str) -> Malformed {
+    Malformed { offset, expected }
+}
 
 /// The bytes of a file that are not read yet.
 struct Reader<'a> {
@@ -116,9 +137,10 @@ impl<'a> Reader<'a> {
         self.at >= self.bytes.len()
     }
 
-    fn take(&mut self, count: usize, what: &'static str) -> Result<&'a [u8], Damage> {
+    fn take(&mut self, count: usize, what: &'static str) -> Result<&'a [u8], Malformed> {
         let end = self.at.checked_add(count);
-        let own = end.and_then(|end| self.bytes.get(self.at..end)).ok_or((self.at, what))?;
+        let own =
+            end.and_then(|end| self.bytes.get(self.at..end)).ok_or(malformed(self.at, what))?;
         self.at += count;
         Ok(own)
     }
@@ -128,7 +150,7 @@ impl<'a> Reader<'a> {
         if self.big { bytes.iter().fold(0, add) } else { bytes.iter().rev().fold(0, add) }
     }
 
-    fn header(&mut self) -> Result<Header, Damage> {
+    fn header(&mut self) -> Result<Header, Malformed> {
         let at = self.at;
         let own = self.take(20, "a section header of 20 bytes")?;
         match *own {
@@ -138,16 +160,16 @@ impl<'a> Reader<'a> {
                 self.big = big == 1;
                 let wide = address == 8;
                 if kind != INFO && !matches!(address, 4 | 8) {
-                    return Err((at + 14, "addresses of 4 or 8 bytes"));
+                    return Err(malformed(at + 14, "addresses of 4 or 8 bytes"));
                 }
                 Ok(Header { kind, wide, machine: u16::from_be_bytes([high, low]) })
             }
-            _ => Err((at, "a section header (#QEMU-Traces, version 1)")),
+            _ => Err(malformed(at, "a section header (#QEMU-Traces, version 1)")),
         }
     }
 
     /// Trace information, up to its end.
-    fn information(&mut self, mut each: impl FnMut(u32, &[u8])) -> Result<(), Damage> {
+    fn information(&mut self, mut each: impl FnMut(u32, &[u8])) -> Result<(), Malformed> {
         loop {
             let at = self.at;
             let head = self.take(8, "trace information")?;
@@ -157,7 +179,7 @@ impl<'a> Reader<'a> {
                 return Ok(());
             }
             if kind == END || kind > LAST {
-                return Err((at, "a kind of trace information from 0 to 10"));
+                return Err(malformed(at, "a kind of trace information from 0 to 10"));
             }
             each(kind, self.take(size, "trace information of this size")?);
             self.take(size.next_multiple_of(4) - size, "padding to 4 bytes")?;
@@ -165,7 +187,7 @@ impl<'a> Reader<'a> {
     }
 
     /// An entry: address, size and operation.
-    fn entry(&mut self, wide: bool) -> Result<(u64, u16, u8), Damage> {
+    fn entry(&mut self, wide: bool) -> Result<(u64, u16, u8), Malformed> {
         let (bytes, address) = if wide { (16, 8) } else { (8, 4) };
         let own = self.take(bytes, "an entry of 8 bytes, or of 16 with addresses of 8")?;
         let (address, rest) = own.split_at(address);
@@ -184,17 +206,12 @@ impl ExecutionTrace {
     /// Reads a file.
     ///
     /// # Errors
-    /// What was expected, with its offset.
-    pub fn read(bytes: &[u8]) -> Result<ExecutionTrace, String> {
-        let damage = |(at, what): Damage| format!("offset {at}: expected {what}");
-        ExecutionTrace::parse(bytes).map_err(damage)
-    }
-
-    fn parse(bytes: &[u8]) -> Result<ExecutionTrace, Damage> {
+    /// [`Malformed`] at the first byte that is not of the format.
+    pub fn read(bytes: &[u8]) -> Result<ExecutionTrace, Malformed> {
         let mut reader = Reader::new(bytes);
         let mut trace = ExecutionTrace::default();
         if reader.header()?.kind != INFO {
-            return Err((13, "an info section (kind 2) at first"));
+            return Err(malformed(13, "an info section (kind 2) at first"));
         }
         reader.information(|kind, data| {
             let text = String::from_utf8_lossy(data).into_owned();
@@ -209,7 +226,10 @@ impl ExecutionTrace {
         let at = reader.at;
         let header = reader.header()?;
         if !matches!(header.kind, FLAT | HISTORY) {
-            return Err((at + 13, "a flat execution trace (kind 0) or one with history (1)"));
+            return Err(malformed(
+                at + 13,
+                "a flat execution trace (kind 0) or one with history (1)",
+            ));
         }
         (trace.wide, trace.machine) = (header.wide, header.machine);
         trace.history = header.kind == HISTORY;
@@ -218,7 +238,7 @@ impl ExecutionTrace {
     }
 
     /// The entries, up to the end of the file.
-    fn entries(&mut self, reader: &mut Reader<'_>) -> Result<(), Damage> {
+    fn entries(&mut self, reader: &mut Reader<'_>) -> Result<(), Malformed> {
         // The first and the last address of each shared object that is loaded.
         let mut objects: Vec<(u64, u64)> = Vec::new();
         while !reader.is_at_end() {
@@ -227,7 +247,7 @@ impl ExecutionTrace {
             if operation & SPECIAL != 0 {
                 match size {
                     LOAD_ADDRESS => {
-                        return Err((at, "a program that is executed where it is linked"));
+                        return Err(malformed(at, "a program that is executed where it is linked"));
                     }
                     LOAD_OBJECT => {
                         let mut code = 0u64;
@@ -239,7 +259,7 @@ impl ExecutionTrace {
                         objects.push((address, address.saturating_add(code.saturating_sub(1))));
                     }
                     UNLOAD_OBJECT => objects.retain(|(first, _)| *first != address),
-                    _ => return Err((at, "a special entry from 1 to 3")),
+                    _ => return Err(malformed(at, "a special entry from 1 to 3")),
                 }
                 continue;
             }
@@ -311,17 +331,12 @@ impl DecisionMap {
     /// Reads a file that GNATcoverage made.
     ///
     /// # Errors
-    /// What was expected, with its offset.
-    pub fn read(bytes: &[u8]) -> Result<DecisionMap, String> {
-        let damage = |(at, what): Damage| format!("offset {at}: expected {what}");
-        DecisionMap::parse(bytes).map_err(damage)
-    }
-
-    fn parse(bytes: &[u8]) -> Result<DecisionMap, Damage> {
+    /// [`Malformed`] at the first byte that is not of the format.
+    pub fn read(bytes: &[u8]) -> Result<DecisionMap, Malformed> {
         let mut reader = Reader::new(bytes);
         let header = reader.header()?;
         if header.kind != DECISION_MAP {
-            return Err((13, "a decision map (kind 3)"));
+            return Err(malformed(13, "a decision map (kind 3)"));
         }
         let mut lasts = BTreeSet::new();
         while !reader.is_at_end() {
@@ -467,12 +482,10 @@ mod tests {
                 "expected a special entry from 1 to 3",
             ),
         ] {
-            let found = ExecutionTrace::read(&bytes).unwrap_err();
+            let found = ExecutionTrace::read(&bytes).unwrap_err().to_string();
             assert!(found.contains(want), "{found} {want}");
         }
-        assert!(
-            DecisionMap::read(&good).unwrap_err().contains("offset 13: expected a decision map")
-        );
+        assert_eq!(DecisionMap::read(&good).unwrap_err().offset, 13);
         // No bytes of it, cut or damaged, end the program.
         for len in 0..good.len() {
             _ = ExecutionTrace::read(&good[..len]);

@@ -127,7 +127,7 @@ impl<'a> Session<'a> {
         let elf: Vec<(&Bytes, u64)> =
             elf.filter_map(|dump| Some((dump.bytes.as_ref()?, dump.address))).collect();
         let starts = Starts::of(machine.code());
-        let tasks = subject.task_names(plan, machine.code(), machine.view(), &[]);
+        let tasks = machine.view().task_names(subject, plan, machine.code(), &[]);
         let mut out = std::mem::take(&mut handshake.out);
         out.respond(&launch.request, None);
         out.event("initialized", None);

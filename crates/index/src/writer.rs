@@ -24,7 +24,6 @@ use crate::thin::thin;
 use crate::tiles::ViewShape;
 use crate::tiles::builder::{self, Builder};
 use crate::tiles::listener::SegmentPieces;
-use crate::view::{View, ViewThread};
 
 /// A capture, and how it is decoded.
 #[derive(Clone, Copy, Debug)]
@@ -158,33 +157,6 @@ impl Subject<'_> {
         };
         let image = plan.sources.first().map(program);
         Tasks::of_capture(self.capture, image.as_ref(), code, files)
-    }
-
-    /// The names of the threads of a view that are tasks, by their numbers: without that of the
-    /// source. `code` and `files` are as for [`tasks`](Self::tasks).
-    pub fn task_names(
-        &self,
-        plan: &Plan,
-        code: &Code,
-        view: &View<'_>,
-        files: &[TaskFile],
-    ) -> Vec<Option<String>> {
-        let tasks = self.tasks(plan, code, files);
-        let mut counts = vec![0; plan.sources.len()];
-        let name = |(n, thread): (usize, &Option<ViewThread>)| {
-            let ViewThread { source, id } = (*thread)?;
-            let own = plan.sources.get(usize::from(source))?;
-            let count = counts.get_mut(usize::from(source))?;
-            *count += 1;
-            let outermost = view.names().outermost(n);
-            let outermost = outermost.filter(|function| !tasks.is_wrapper(*function));
-            let function = outermost.map(|function| code.name(function).into_owned());
-            let (name, text) = tasks.text(&own.name, id, *count, function);
-            let is_known = name.is_some() || tasks.system().is_some();
-            let text = text.strip_prefix(own.name.as_str())?.trim_start();
-            (is_known && !text.is_empty()).then(|| text.to_owned())
-        };
-        view.names().threads().iter().enumerate().map(name).collect()
     }
 
     /// The same, where the system is known.

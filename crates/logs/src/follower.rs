@@ -10,8 +10,8 @@ use crate::processor::Pending;
 /// The most instructions between two changes of flow.
 const MOST: usize = 1 << 16;
 
-/// Takes entries, and gives those of each instruction for [`Event::Branched`]. The log is that of one
-/// processor.
+/// Takes entries, and gives those of each instruction for [`Event::Branched`]. The log is that of
+/// one processor.
 #[derive(Debug)]
 pub struct Follower {
     lookup: Lookup,

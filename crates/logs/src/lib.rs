@@ -5,8 +5,8 @@
 //! [`Assembler`] converts entries to [`Step`](tracewright_base::Step)s: it looks up each
 //! instruction in the program and determines its successor. [`Recorder`] feeds steps to trace units
 //! in software and makes a capture of their trace. [`Converter`] makes the entries of another
-//! format, and [`Counts`] sums what a processor executes. [`Follower`] makes the instructions of logs
-//! that have changes of flow only.
+//! format, and [`Counts`] sums what a processor executes. [`Follower`] makes the instructions of
+//! logs that have changes of flow only.
 //!
 //! | format | file |
 //! |---|---|

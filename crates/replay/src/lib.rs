@@ -14,8 +14,8 @@
 //! | `program.rs` | the program memory of each source: sizes of instructions |
 //!
 //! A [`Machine`] stands **before** an executed instruction, as a debugger does that has stopped
-//! there. Each source executes one thread, and one position is that of all: another source is at its
-//! last instruction up to the position, and tasks that wait are where they continue
+//! there. Each source executes one thread, and one position is that of all: another source is at
+//! its last instruction up to the position, and tasks that wait are where they continue
 //! ([`Machine::parked`]). Registers and variables are not in a trace of instructions; what
 //! is known is where each thread is, what called it, and the memory of the program that no
 //! instruction writes.

@@ -218,7 +218,7 @@ fn task_names(
     (view, code): (&View<'_>, &Code),
     files: &[TaskFile],
 ) -> Vec<Option<String>> {
-    let names = trace.subject().task_names(plan, code, view, files).into_iter();
+    let names = view.task_names(trace.subject(), plan, code, files).into_iter();
     let show = |name: String| crate::shown::shown(&name, crate::shown::LONGEST);
     names.map(|name| name.map(show)).collect()
 }

@@ -44,9 +44,9 @@ pub struct State {
 
 /// Writes the changes of flow of each source.
 ///
-/// After a loss the line has the last instruction that is known to be executed, and the next one. The
-/// format would have a branch taken whose line leads elsewhere: if the branch was not taken, the line
-/// has the instruction before it, and what is between the two is left out.
+/// After a loss the line has the last instruction that is known to be executed, and the next one.
+/// The format would have a branch taken whose line leads elsewhere: if the branch was not taken,
+/// the line has the instruction before it, and what is between the two is left out.
 #[derive(Debug, Default)]
 pub struct BranchFlow {
     sources: Vec<Own>,
@@ -189,8 +189,8 @@ mod tests {
 
     use super::*;
 
-    /// Four-byte instructions from `start` to `last`, the last of which is a branch with a condition,
-    /// or none for `taken` of `None`.
+    /// Four-byte instructions from `start` to `last`, the last of which is a branch with a
+    /// condition, or none for `taken` of `None`.
     fn range(start: u64, last: u64, taken: Option<bool>) -> Element {
         let kind = if taken.is_some() { Kind::Branch } else { Kind::Plain };
         let instruction = Instruction {
@@ -254,7 +254,7 @@ mod tests {
                 "10<10 1c<1c",
                 0,
             ),
-            // A loss after a branch that was not taken: the line is that of an instruction before it.
+            // A loss after a branch that was not taken: the line is that of the instruction before.
             (
                 vec![range(0x10, 0x18, not), Element::Gap(Gap::Overflow), range(0x40, 0x40, None)],
                 "10<10 40<10 40<40",

@@ -94,8 +94,8 @@ pub struct CoverageArgs {
     /// Output format.
     #[arg(long, value_enum, default_value_t = CoverageFormatArg::Text)]
     pub format: CoverageFormatArg,
-    /// --format gnatcov: each execution of the blocks in this decision map of GNATcoverage, in order,
-    /// which it needs for MC/DC.
+    /// --format gnatcov: each execution of the blocks in this decision map of GNATcoverage, in
+    /// order, which it needs for MC/DC.
     #[arg(long = "decision-map", value_name = "FILE", hide_short_help = true)]
     pub decision_map: Option<PathBuf>,
     #[command(flatten)]

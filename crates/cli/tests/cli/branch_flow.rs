@@ -1,5 +1,5 @@
-//! Changes of flow in the format of TRACE32: written ones by a reader that follows GNATcoverage's, and
-//! logs of them.
+//! Changes of flow in the format of TRACE32: written ones by a reader that follows GNATcoverage's,
+//! and logs of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

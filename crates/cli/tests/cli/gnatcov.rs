@@ -268,8 +268,8 @@ fn other_programs_and_what_the_format_lacks_are_refused() {
     assert_eq!(forced.code, Some(0), "{}", forced.err);
 }
 
-/// The executions of the blocks of a decision map are those of their last instructions, in order, and
-/// each outcome is where execution continued.
+/// The executions of the blocks of a decision map are those of their last instructions, in order,
+/// and each outcome is where execution continued.
 #[test]
 fn a_decision_map_has_executions_in_order() {
     let folder = Folder::new("gnatcov-history");

@@ -78,7 +78,7 @@ fn capture(folder: &Folder) -> (String, Vec<u64>) {
     (capture, addresses)
 }
 
-/// Each task is a thread of its own. One that waits has the stack that it had, and cannot be stepped.
+/// Each task is a thread of its own. One that waits has the stack that it had, and is not stepped.
 #[test]
 fn tasks_that_wait_are_threads() {
     let folder = Folder::new("dap-waiting-tasks");

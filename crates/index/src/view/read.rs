@@ -4,6 +4,10 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use tracewright_analysis::Code;
+use tracewright_analysis::tasks::TaskFile;
+use tracewright_decode::Plan;
+
 use crate::batch_summary::BatchSummary;
 use crate::bytes::Reader;
 use crate::error::IndexError;
@@ -14,7 +18,8 @@ use crate::tiles::granule::{
     CallLengths, FunctionSums, GRANULE_TILES, Granule, read_lengths, read_sums,
 };
 use crate::tiles::tile::{self, Tile};
-use crate::tiles::{Names, SavedView, ViewShape};
+use crate::tiles::{Names, SavedView, ViewShape, ViewThread};
+use crate::writer::Subject;
 
 /// What an index has of one buffer for a picture of it.
 #[derive(Clone, Debug)]
@@ -65,6 +70,33 @@ impl<'a> View<'a> {
     /// How the buffer is divided.
     pub fn shape(&self) -> ViewShape {
         self.shape
+    }
+
+    /// The names of the threads that are tasks, by their numbers: without that of the source.
+    /// `code` is that of the plan, and `files` are those with which the index was made.
+    pub fn task_names(
+        &self,
+        subject: Subject<'_>,
+        plan: &Plan,
+        code: &Code,
+        files: &[TaskFile],
+    ) -> Vec<Option<String>> {
+        let tasks = subject.tasks(plan, code, files);
+        let mut counts = vec![0; plan.sources.len()];
+        let name = |(n, thread): (usize, &Option<ViewThread>)| {
+            let ViewThread { source, id } = (*thread)?;
+            let own = plan.sources.get(usize::from(source))?;
+            let count = counts.get_mut(usize::from(source))?;
+            *count += 1;
+            let outermost = self.names().outermost(n);
+            let outermost = outermost.filter(|function| !tasks.is_wrapper(*function));
+            let function = outermost.map(|function| code.name(function).into_owned());
+            let (name, text) = tasks.text(&own.name, id, *count, function);
+            let is_known = name.is_some() || tasks.system().is_some();
+            let text = text.strip_prefix(own.name.as_str())?.trim_start();
+            (is_known && !text.is_empty()).then(|| text.to_owned())
+        };
+        self.names().threads().iter().enumerate().map(name).collect()
     }
 
     /// The functions and threads.

@@ -1,14 +1,12 @@
 //! What `coverage` measures: captures, and execution traces of GNATcoverage with their program.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use tracewright::Capture;
 use tracewright::ImageSource;
 use tracewright::analysis::coverage::{ProgramCoverage, ProgramFile, program_files};
 use tracewright::capture::gnatcov::{ExecutionTrace, crc32};
-use tracewright::capture::plain;
+use tracewright::capture::{plain, read_if};
 use tracewright::index::Window;
 
 use super::capture::{CoverageOptions, Found, one};
@@ -136,22 +134,12 @@ impl Opened {
 
 /// The bytes of the file at `path`, where it is an execution trace.
 fn bytes(path: &Path) -> Result<Option<Vec<u8>>, Fail> {
-    let about = path.metadata();
-    if !about.is_ok_and(|about| about.is_file()) {
+    // A pipe can be read once.
+    if !path.is_file() {
         return Ok(None);
     }
-    let failed = |error| Fail::read(&plain::line(&path.to_string_lossy()), &error);
-    let mut file = File::open(path).map_err(failed)?;
-    let mut all = Vec::new();
-    file.by_ref().take(16).read_to_end(&mut all).map_err(failed)?;
-    if !ExecutionTrace::is_at(&all) {
-        return Ok(None);
-    }
-    file.take(LARGEST).read_to_end(&mut all).map_err(failed)?;
-    match all.len() as u64 > LARGEST {
-        true => Err(Fail::input(path, "the execution trace has more than 1 GiB")),
-        false => Ok(Some(all)),
-    }
+    let bytes = read_if(path, LARGEST, &ExecutionTrace::is_at);
+    bytes.map_err(|why| Fail::input(path, &why.to_string()))
 }
 
 /// Fails where what is wanted is not in the format.

@@ -1,11 +1,11 @@
 //! Executions of the blocks of a decision map, in the order of each source.
 
-use std::fs;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use tracewright::analysis::coverage::{BlockHistory, ProgramCoverage, ProgramFile};
 use tracewright::capture::gnatcov::{Block, DecisionMap};
+use tracewright::capture::read_file;
 use tracewright::decode::Jobs;
 
 use super::capture::CoverageOptions;
@@ -18,7 +18,7 @@ use crate::run::{self, Runs};
 
 /// Reads a decision map.
 pub(super) fn map(path: &Path) -> Result<Arc<DecisionMap>, Fail> {
-    let bytes = fs::read(path).map_err(|error| Fail::read(&path.to_string_lossy(), &error))?;
+    let bytes = read_file(path).map_err(|why| Fail::input(path, &why.to_string()))?;
     let map = DecisionMap::read(&bytes);
     let map = map.map_err(|why| {
         let what = format!("the decision map of GNATcoverage cannot be read: {why}");
