@@ -11,6 +11,7 @@ use std::process::{Command, ExitCode};
 mod book;
 mod dependencies;
 mod dist;
+mod files;
 mod nightly;
 mod picture;
 mod processor_time;

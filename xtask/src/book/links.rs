@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::failed;
+use crate::files::failed;
 
 /// Where files of the repository can be read.
 const REPOSITORY: &str = env!("CARGO_PKG_REPOSITORY");

@@ -5,6 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
+use crate::files::{copy, copy_all, failed, fresh, write};
+
 mod links;
 mod summary;
 
@@ -73,9 +75,7 @@ fn make(root: &Path, target: &Path, out: &Path) -> Result<String, String> {
 
 /// Writes the sources of the book: the pages at their paths, so that links between them are right.
 fn sources(root: &Path, book: &Path) -> Result<(), String> {
-    if book.exists() {
-        fs::remove_dir_all(book).map_err(|error| failed(book, &error))?;
-    }
+    fresh(book)?;
     copy(&root.join("book.toml"), &book.join("book.toml"))?;
     let src = book.join("src");
     let pages = summary::pages(root)?;
@@ -98,34 +98,6 @@ fn sources(root: &Path, book: &Path) -> Result<(), String> {
 /// Copies what the page of references links to, but for Rust.
 fn references(root: &Path, out: &Path) -> Result<(), String> {
     FILES.iter().try_for_each(|(from, to)| copy(&root.join(from), &out.join(to)))
-}
-
-fn copy_all(from: &Path, to: &Path) -> Result<(), String> {
-    for entry in fs::read_dir(from).map_err(|error| failed(from, &error))? {
-        let path = entry.map_err(|error| failed(from, &error))?.path();
-        let to = to.join(path.file_name().unwrap_or_default());
-        if path.is_dir() { copy_all(&path, &to)? } else { copy(&path, &to)? }
-    }
-    Ok(())
-}
-
-fn copy(from: &Path, to: &Path) -> Result<(), String> {
-    folder_of(to)?;
-    fs::copy(from, to).map(drop).map_err(|error| failed(from, &error))
-}
-
-fn write(path: &Path, text: &str) -> Result<(), String> {
-    folder_of(path)?;
-    fs::write(path, text).map_err(|error| failed(path, &error))
-}
-
-fn folder_of(path: &Path) -> Result<(), String> {
-    let Some(folder) = path.parent() else { return Ok(()) };
-    fs::create_dir_all(folder).map_err(|error| failed(folder, &error))
-}
-
-fn failed(path: &Path, error: &std::io::Error) -> String {
-    format!("{}: {error}", path.display())
 }
 
 fn done(command: &mut Command) -> Result<(), String> {

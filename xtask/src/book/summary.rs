@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::failed;
+use crate::files::failed;
 
 /// The parts of the book and their pages below `docs`, without `.md`.
 const PARTS: [(&str, &str); 6] = [

@@ -22,6 +22,8 @@ use archive::Level;
 use build::Built;
 use upload::{Place, RELEASE};
 
+use crate::files::{failed, fresh};
+
 mod archive;
 mod build;
 mod crates;
@@ -280,19 +282,6 @@ fn ended(done: Result<(), String>) -> ExitCode {
             ExitCode::from(2)
         }
     }
-}
-
-/// An empty folder.
-fn fresh(folder: &Path) -> Result<(), String> {
-    if folder.exists() {
-        std::fs::remove_dir_all(folder).map_err(|error| failed(folder, &error))?;
-    }
-    std::fs::create_dir_all(folder).map_err(|error| failed(folder, &error))
-}
-
-/// The text of an error with a file.
-fn failed(path: &Path, error: &std::io::Error) -> String {
-    format!("{}: {error}", path.display())
 }
 
 /// Runs a program and returns its standard output.

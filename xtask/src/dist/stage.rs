@@ -6,6 +6,7 @@ use std::process::Command;
 
 use super::build::Built;
 use super::{VERSION, failed, output, template};
+use crate::files::{copy, link, write};
 
 /// Shells, the option of `tracewright completions`, and the file of the completions.
 const SHELLS: [(&str, &str); 3] = [
@@ -95,34 +96,4 @@ fn made_by_the_command(command: &Path, to: &Path) -> Result<(), String> {
     let pages = to.join("share/man/man1");
     fs::create_dir_all(&pages).map_err(|error| failed(&pages, &error))?;
     output(Command::new(command).arg("man").arg(&pages)).map(|_| ())
-}
-
-/// Writes a file, and its folder.
-pub(super) fn write(path: &Path, text: &str) -> Result<(), String> {
-    folder_of(path)?;
-    fs::write(path, text).map_err(|error| failed(path, &error))
-}
-
-/// Copies a file with its permissions, and makes its folder.
-pub(super) fn copy(from: &Path, to: &Path) -> Result<(), String> {
-    folder_of(to)?;
-    // A library that is in use must not be overwritten in place.
-    let _ = fs::remove_file(to);
-    fs::copy(from, to).map(|_| ()).map_err(|error| failed(from, &error))
-}
-
-fn folder_of(path: &Path) -> Result<(), String> {
-    let Some(folder) = path.parent() else { return Ok(()) };
-    fs::create_dir_all(folder).map_err(|error| failed(folder, &error))
-}
-
-/// Makes a symbolic link to a file of the same folder.
-pub(super) fn link(to: &str, path: &Path) -> Result<(), String> {
-    folder_of(path)?;
-    let _ = fs::remove_file(path);
-    #[cfg(unix)]
-    let done = std::os::unix::fs::symlink(to, path);
-    #[cfg(not(unix))]
-    let done = path.parent().map_or(Ok(0), |folder| fs::copy(folder.join(to), path)).map(|_| ());
-    done.map_err(|error| failed(path, &error))
 }

@@ -7,6 +7,7 @@ use tracewright_testing::tool;
 
 use super::build::Built;
 use super::{Made, archive, debian, fresh, output, stage};
+use crate::files::{copy, write};
 
 /// Seconds since 1970.
 const TIME: u64 = 1_796_062_036;
@@ -47,7 +48,7 @@ fn built(folder: &Path) -> Option<Built> {
 
 /// What is installed, without what the command prints.
 fn staged(built: &Built, to: &Path) {
-    stage::copy(&built.command(), &to.join("bin/tracewright")).unwrap();
+    copy(&built.command(), &to.join("bin/tracewright")).unwrap();
     stage::libraries(root(), built, to, "lib").unwrap();
     stage::documents(root(), to).unwrap();
     for file in [
@@ -56,7 +57,7 @@ fn staged(built: &Built, to: &Path) {
         "share/zsh/site-functions/_tracewright",
         "share/fish/vendor_completions.d/tracewright.fish",
     ] {
-        stage::write(&to.join(file), file).unwrap();
+        write(&to.join(file), file).unwrap();
     }
 }
 

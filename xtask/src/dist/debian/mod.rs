@@ -12,8 +12,9 @@ mod needs;
 
 use super::archive::{self, Level};
 use super::build::Built;
-use super::stage::{self, copy, write};
+use super::stage;
 use super::{Made, VERSION, date, failed, fresh};
+use crate::files::{copy_all, write};
 
 /// Who answers for the packages, as Debian wants it.
 const MAINTAINER: &str = "Tracewright developers <tracewright@users.noreply.github.com>";
@@ -296,23 +297,6 @@ fn copyright(root: &Path) -> Result<String, String> {
         .replace("@PAGE@", env!("CARGO_PKG_REPOSITORY"))
         .replace("@OWNER@", owner)
         .replace("@MIT@", &terms.join("\n")))
-}
-
-/// Copies a file or a folder, with links.
-fn copy_all(from: &Path, to: &Path) -> Result<(), String> {
-    let found = from.symlink_metadata().map_err(|error| failed(from, &error))?;
-    if found.is_symlink() {
-        let target = fs::read_link(from).map_err(|error| failed(from, &error))?;
-        return stage::link(&target.to_string_lossy(), to);
-    }
-    if !found.is_dir() {
-        return copy(from, to);
-    }
-    for entry in fs::read_dir(from).map_err(|error| failed(from, &error))? {
-        let entry = entry.map_err(|error| failed(from, &error))?;
-        copy_all(&entry.path(), &to.join(entry.file_name()))?;
-    }
-    Ok(())
 }
 
 /// Replaces a file by one that is compressed.
