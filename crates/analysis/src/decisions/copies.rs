@@ -17,6 +17,9 @@ use crate::program_file::ProgramFile;
 /// The most conditional branches in the lines of a decision in a function.
 const MOST_BRANCHES: usize = 4096;
 
+/// The most instructions that are followed from branches, for each byte of the program file.
+const FOLLOWED: u64 = 8;
+
 /// Why a branch of optimised code shows no condition.
 const JOINED: &str = "its branches may evaluate other conditions, too";
 
@@ -125,7 +128,8 @@ impl Copies {
         let functions = Functions::of_elf(file.debug_info());
         let mut cache = Cache::new(Arc::new(image), Waypoints::default(), CacheOptions::default());
         let states = CodeStates::of_elf(file.debug_info());
-        let mut walk = Walk { cache: &mut cache, states: &states, bias: file.bias };
+        let left = (file.bytes.len() as u64).saturating_mul(FOLLOWED);
+        let mut walk = Walk { cache: &mut cache, states: &states, bias: file.bias, left };
         let known = lines_of(decisions, &lines);
         let extents = extents(&lines, &functions);
         let in_program = (&lines, &functions, &known);
@@ -271,6 +275,9 @@ fn matched(
         return Err(format!("it has {branches} conditional branches: too many"));
     }
     let mut search = Search::new(decision, candidates, walk);
+    if walk.left == 0 {
+        return Err("its program has more branches than are followed".to_owned());
+    }
     let mut used = BTreeSet::new();
     let mut found = Vec::new();
     for first in candidates {

@@ -16,6 +16,9 @@ pub(super) struct Walk<'a> {
     pub(super) cache: &'a mut Cache,
     pub(super) states: &'a CodeStates,
     pub(super) bias: u64,
+    /// The instructions that [`Walk::reaches`] may still follow: functions of a hostile file may
+    /// overlap.
+    pub(super) left: u64,
 }
 
 impl Walk<'_> {
@@ -72,9 +75,10 @@ impl Walk<'_> {
             if !seen.insert(address) {
                 continue;
             }
-            if seen.len() > MOST {
+            if seen.len() > MOST || self.left == 0 {
                 return None;
             }
+            self.left -= 1;
             let Some(own) = self.instruction(address) else { continue };
             let calls = Walk::calls(&own);
             let (falls, jumps) = match own.kind {

@@ -133,13 +133,15 @@ const ROWS: &[(&str, &[Test])] = &[
         Input { make: shared_segments, words: "coverage", code: 0, text: " 1/148196 " },
         // 65,536 branches.
         Input { make: overlapping_functions, words: "coverage", code: 0, text: " 1/131072 " },
-        Input { make: shared_segments, words: "coverage --by object", code: 0, text: "executed " },
-        Input { make: overlapping_functions, words: "coverage --by object", code: 0, text: "executed " },
+        Input { make: shared_segments, words: "coverage --by object", code: 0, text: " 1/148196 " },
+        Input { make: overlapping_functions, words: "coverage --by object", code: 0, text: "  all\n" },
         Input { make: overlapping_functions, words: "report", code: 0, text: "<script id=\"report\"" }]),
     ("code in lines of decisions, of all segments together", &[
         Input { make: shared_segments, words: "coverage --by decision --decisions FOLDER/decisions.json", code: 0, text: "more code in lines of decisions" }]),
     ("conditional branches in the lines of a decision, in a function", &[
         Input { make: overlapping_functions, words: "coverage --by decision --decisions FOLDER/decisions.json", code: 0, text: "conditional branches: too many" }]),
+    ("instructions that are followed from the branches of decisions, in all functions", &[
+        Input { make: overlapping_functions, words: "coverage --by decision --decisions FOLDER/decisions.json", code: 0, text: "more branches than are followed" }]),
     ("pairs of a branch and a region of a coverage mapping that are compared, in a function", &[
         Named("symbols/src/coverage_mapping/function.rs", "fn large_functions_are_not_compared")]),
     ("sections of a program file, and functions in them", &[
