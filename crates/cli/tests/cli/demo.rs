@@ -1,7 +1,7 @@
 //! The built-in example: its program is compiled, its trace is made of an execution under QEMU, and
 //! what the command answers is what that execution did. `BLESS=1` writes the program and the trace.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs, str};
@@ -343,35 +343,6 @@ fn the_text_has_the_solutions() {
     assert!(text.starts_with(&head), "{text}");
     let end = "\n3 queens\nfault: division by zero\nsolutions: 0, ticks for 100: 0\n";
     assert!(text.ends_with(end), "{text}");
-}
-
-/// The lines of the text blocks of the README between two headings.
-fn readme_lines<'a>(readme: &'a str, from: &str, to: &str) -> Vec<&'a str> {
-    let (_, part) = readme.split_once(from).unwrap();
-    let (part, _) = part.split_once(to).unwrap();
-    let blocks = part.split("```").skip(1).step_by(2);
-    let lines = blocks.flat_map(|block| block.strip_prefix("text\n").unwrap_or("").lines());
-    lines.filter(|line| line.trim() != "...").collect()
-}
-
-#[test]
-fn the_readme_has_output_of_the_command() {
-    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
-    let readme = fs::read_to_string(readme).unwrap();
-    let (_folder, path) = example("demo-readme");
-    let run = |words: &str| tracewright(&args(words, &[&path])).out;
-    let answers = ["functions", "calls --function place", "history --before exception:6"].map(run);
-    let listings = ["decode", "instructions", "decode --packets", "info --all"].map(run);
-    let check = |output: &[String], from: &str, to: &str| {
-        let lines: BTreeSet<&str> = output.iter().flat_map(|text| text.lines()).collect();
-        let shown = readme_lines(&readme, from, to);
-        assert!(shown.len() > 15, "{from}: {} lines", shown.len());
-        for line in shown {
-            assert!(lines.contains(line), "{line} is not output of the command");
-        }
-    };
-    check(&answers, "## What ran, how often", "## What it looks like");
-    check(&listings, "## What it looks like", "## All verbs");
 }
 
 #[test]
