@@ -19,6 +19,8 @@ pub(super) const FEATURES: &str = "tracewright-cli/columns";
 pub(super) struct Built {
     /// The folder with the files of the profile.
     pub(super) folder: PathBuf,
+    /// The library with Tracewright's C interface as a static library.
+    pub(super) archive: PathBuf,
     /// The target triple.
     pub(super) triple: String,
     /// What programs that take the static library link besides: `-lc -lm`.
@@ -36,11 +38,6 @@ impl Built {
         self.folder.join("libtracewright_capi.so")
     }
 
-    /// The same as a static library.
-    pub(super) fn archive(&self) -> PathBuf {
-        self.folder.join("libtracewright_capi.a")
-    }
-
     /// The library with OpenCSD's C interface.
     pub(super) fn opencsd(&self) -> PathBuf {
         self.folder.join("libopencsd_c_api.so")
@@ -55,6 +52,8 @@ pub(super) fn build(root: &Path, dev: bool) -> Result<Built, String> {
     if !dev {
         // Tables take as long to compile as the rest of the command.
         cargo.args(["--release", "--features", FEATURES]);
+        // That of the whole profile is not taken for a package with options of its own.
+        cargo.args(["--config", "profile.release.package.tracewright-cli.strip='symbols'"]);
     }
     cargo.env("CARGO_TARGET_DIR", &target);
     cargo.args(PACKAGES.iter().flat_map(|name| ["--package", name]));
@@ -63,23 +62,24 @@ pub(super) fn build(root: &Path, dev: bool) -> Result<Built, String> {
         return Err("the build failed".into());
     }
     let folder = target.join(if dev { "debug" } else { "release" });
-    let built = Built { folder, triple: host()?, system_libraries: system_libraries()? };
+    let archive = folder.join("libtracewright_capi.a");
+    let built = Built { folder, archive, triple: host()?, system_libraries: system_libraries()? };
     if !dev && built.triple.contains("-linux-") {
-        stripped(&built)?;
+        let small = built.folder.join("libtracewright_capi.small.a");
+        stripped(&built.archive, &small)?;
+        return Ok(Built { archive: small, ..built });
     }
     Ok(built)
 }
 
-/// Removes what is left of symbols and debug information.
-fn stripped(built: &Built) -> Result<(), String> {
-    // The profile does so for libraries, but not for a package with options of its own.
-    output(Command::new("strip").arg("--strip-all").arg(built.command()))?;
-    // Cargo leaves debug information in static libraries, and the bitcode of LLVM, which is six
-    // times as large as the code.
+/// Writes the static library without debug information, which Cargo leaves in it, and without the
+/// bitcode of LLVM, which is six times as large as the code. What Cargo has made stays: stripped
+/// twice, it has other bytes.
+fn stripped(from: &Path, to: &Path) -> Result<(), String> {
     let mut strip = Command::new("strip");
     strip.args(["--strip-debug", "--enable-deterministic-archives"]);
     strip.args(["--remove-section=.llvmbc", "--remove-section=.llvmcmd"]);
-    output(strip.arg(built.archive())).map(drop)
+    output(strip.arg("-o").args([to, from])).map(drop)
 }
 
 /// The target triple.

@@ -43,7 +43,7 @@ pub(super) fn libraries(root: &Path, built: &Built, to: &Path, lib: &str) -> Res
     let folder = to.join(lib);
     copy(&built.shared(), &folder.join("libtracewright.so.0"))?;
     link("libtracewright.so.0", &folder.join("libtracewright.so"))?;
-    copy(&built.archive(), &folder.join("libtracewright.a"))?;
+    copy(&built.archive, &folder.join("libtracewright.a"))?;
     // A folder of its own: programs load it only where they are asked to.
     copy(&built.opencsd(), &folder.join("tracewright/libopencsd_c_api.so.1"))?;
     copy(&capi.join("include/tracewright.h"), &to.join("include/tracewright.h"))?;

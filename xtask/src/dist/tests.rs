@@ -25,6 +25,7 @@ fn built(folder: &Path) -> Option<Built> {
     let compiler = tool(&[("cc", "gcc"), ("gcc", "gcc"), ("clang", "clang")])?;
     let built = Built {
         folder: folder.to_owned(),
+        archive: folder.join("libtracewright_capi.a"),
         triple: "x86_64-unknown-linux-gnu".into(),
         system_libraries: "-lpthread -lm".into(),
     };
@@ -39,7 +40,7 @@ fn built(folder: &Path) -> Option<Built> {
         command.args(["-shared", "-fPIC", &format!("-Wl,-soname,{name}"), "-o"]);
         output(command.args([&library, &source])).unwrap();
     }
-    std::fs::write(built.archive(), "!<arch>\n").unwrap();
+    std::fs::write(&built.archive, "!<arch>\n").unwrap();
     let main = folder.join("main.c");
     std::fs::write(&main, "#include <stdlib.h>\nint main(void) { return abs(0); }\n").unwrap();
     output(Command::new(compiler).arg("-o").args([&built.command(), &main])).unwrap();
