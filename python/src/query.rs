@@ -6,7 +6,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tracewright::index::Window;
-use tracewright_columns::{Query, Stop};
+use tracewright_columns::Query;
 
 /// A range of numbers: a tuple of two, of which each may be `None`.
 type Span = (Option<u64>, Option<u64>);
@@ -59,6 +59,6 @@ pub(crate) fn of(all: &Bound<'_, PyDict>) -> PyResult<Query> {
         limit: take(all, "limit")?,
         batch: take(all, "batch")?.unwrap_or(0),
         signed: take(all, "signed")?.unwrap_or(false),
-        stop: Stop::default(),
+        ..Query::default()
     })
 }
