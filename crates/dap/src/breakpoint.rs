@@ -56,11 +56,6 @@ impl Breakpoint {
         self.condition.as_ref().is_none_or(|condition| condition.holds(known))
     }
 
-    /// Whether it has a condition, for which more than the address has to be known.
-    pub(crate) fn has_condition(&self) -> bool {
-        self.condition.is_some()
-    }
-
     pub(crate) fn cannot(mut self, why: impl Into<String>) -> Breakpoint {
         self.addresses.clear();
         self.watch = None;

@@ -201,8 +201,8 @@ impl Session<'_> {
             if count > MOST_DATA {
                 return refused(format!("there are more than {MOST_DATA} data breakpoints"));
             }
-            if of.text("condition")?.is_some() || of.text("hitCondition")?.is_some() {
-                return refused("data breakpoints have no conditions");
+            if of.text("hitCondition")?.is_some_and(|text| !text.trim().is_empty()) {
+                return refused("accesses of data are not counted: use a condition");
             }
             let id = of.text("dataId")?.unwrap_or_default();
             let parts = id.split_once('+');
@@ -272,26 +272,22 @@ impl Session<'_> {
 /// Adds the condition and the number of hits.
 fn conditional(mut own: Breakpoint, of: &Arguments) -> Result<Breakpoint, Refused> {
     let text = |name: &str| Ok::<_, Refused>(of.text(name)?.filter(|text| !text.trim().is_empty()));
-    if own.kind == Kind::Data {
-        return Ok(own);
-    }
     if let Some(text) = text("condition")? {
         match Condition::parse(text) {
+            Ok(condition) if condition.is_of_access() && own.kind != Kind::Data => {
+                return Ok(own.cannot("`value` is that of an access, at a data breakpoint"));
+            }
             Ok(condition) => own.condition = Some(condition),
             Err(why) => return Ok(own.cannot(why.to_string())),
         }
+    }
+    if own.kind == Kind::Data {
+        return Ok(own);
     }
     if let Some(text) = text("hitCondition")? {
         match HitCondition::parse(text) {
             Ok(hits) => own.hits = Some(hits),
             Err(why) => return Ok(own.cannot(why.to_string())),
-        }
-        let count = own.addresses.len();
-        if count > 1 {
-            return Ok(own.cannot(format!(
-                "executions are counted at one address, and this has {count}: set it at an \
-                 instruction"
-            )));
         }
         if own.condition.is_some() {
             return Ok(own.cannot("a number of executions and a condition do not go together"));

@@ -11,6 +11,8 @@ pub(crate) struct Known {
     pub(crate) context: Option<u64>,
     /// The last timestamp.
     pub(crate) time: Option<u64>,
+    /// The value of the access, at a data breakpoint.
+    pub(crate) value: Option<u64>,
     /// Instructions before it.
     pub(crate) instruction: u64,
     /// The thread.
@@ -18,7 +20,7 @@ pub(crate) struct Known {
 }
 
 /// The names of what is known.
-const TERMS: [&str; 5] = ["depth", "context", "time", "instruction", "thread"];
+const TERMS: [&str; 6] = ["depth", "context", "time", "instruction", "thread", "value"];
 
 impl Known {
     fn get(&self, term: &str) -> Option<u64> {
@@ -28,6 +30,7 @@ impl Known {
             "time" => self.time,
             "instruction" => Some(self.instruction),
             "thread" => Some(self.thread),
+            "value" => self.value,
             _ => None,
         }
     }
@@ -105,6 +108,11 @@ impl Condition {
             Some((term, operator, number(rest)?))
         };
         text.split("&&").map(one).collect::<Option<_>>().map(Condition).ok_or_else(unknown)
+    }
+
+    /// Whether it has a term that is known of accesses only.
+    pub(crate) fn is_of_access(&self) -> bool {
+        self.0.iter().any(|(term, ..)| term == "value")
     }
 
     /// Whether it holds. What is not known does not.
@@ -196,7 +204,7 @@ mod tests {
     use super::*;
 
     const KNOWN: Known =
-        Known { depth: 3, context: None, time: Some(100), instruction: 7, thread: 1 };
+        Known { depth: 3, context: None, time: Some(100), value: None, instruction: 7, thread: 1 };
 
     #[test]
     fn conditions_over_terms() {

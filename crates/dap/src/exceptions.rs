@@ -33,6 +33,7 @@ impl Session<'_> {
                     || has(Filter::Faults) && is(is_fault)
             }
             Element::Undecodable { .. } => has(Filter::Undecodable),
+            Element::Range(_) | Element::ExceptionReturn => has(Filter::Returns),
             _ => has(Filter::Losses),
         }
     }
@@ -44,6 +45,9 @@ impl Session<'_> {
         let mut all = Vec::new();
         if has(Filter::Losses) || has(Filter::Undecodable) {
             all.push(Condition::Gap);
+        }
+        if has(Filter::Returns) {
+            all.push(Condition::ExceptionReturn);
         }
         if has(Filter::Exceptions) || has(Filter::Interrupts) {
             all.push(Condition::Exception(None));
@@ -80,7 +84,11 @@ impl Session<'_> {
                 if !self.stops_at(&event) {
                     continue;
                 }
-                let Some(after) = self.machine.after(found.number)? else { break };
+                // A range is behind its instructions.
+                let behind = u64::from(matches!(found.element, Element::Range(_)));
+                let Some(after) = self.machine.after(found.number.saturating_add(behind))? else {
+                    break;
+                };
                 let own = after.position;
                 let (is_ahead, is_nearer) = match direction {
                     Direction::Forward => (own > here, nearest.is_none_or(|(at, _)| own < at)),
@@ -125,14 +133,15 @@ impl Session<'_> {
                 let name = self.exception_name(event.source, own.number);
                 (format!("exception {}", own.number), name)
             }
+            Element::Range(_) => (Element::ExceptionReturn.kind().to_owned(), None),
             element => (element.kind().to_owned(), None),
         };
         let name = name.unwrap_or_else(|| id.clone());
         Ok(json!({
             "exceptionId": id,
-            "description": event.element.to_string(),
+            "description": event.text(),
             "breakMode": "always",
-            "details": { "typeName": name, "message": event.element.to_string() },
+            "details": { "typeName": name, "message": event.text() },
         }))
     }
 }

@@ -9,12 +9,13 @@ pub(crate) enum Filter {
     Exceptions,
     Interrupts,
     Faults,
+    Returns,
     Losses,
     Undecodable,
 }
 
 /// The filters: names in the protocol, labels, descriptions.
-pub(crate) const FILTERS: [(Filter, &str, &str, &str); 5] = [
+pub(crate) const FILTERS: [(Filter, &str, &str, &str); 6] = [
     (
         Filter::Exceptions,
         "exception",
@@ -32,6 +33,13 @@ pub(crate) const FILTERS: [(Filter, &str, &str, &str); 5] = [
         "fault",
         "Faults",
         "Stops at the first instruction after each fault, abort and undefined instruction.",
+    ),
+    (
+        Filter::Returns,
+        "return",
+        "Returns from exceptions",
+        "Stops at the first instruction after each return from an exception. An index does not \
+         have them: the trace on the way is decoded.",
     ),
     (Filter::Losses, "loss", "Lost trace", "Stops where trace was lost."),
     (
@@ -75,6 +83,16 @@ pub(crate) fn is_fault(name: &str) -> bool {
 pub(crate) struct Event {
     pub(crate) element: Element,
     pub(crate) source: usize,
+}
+
+impl Event {
+    /// What has happened.
+    pub(crate) fn text(&self) -> String {
+        match self.element {
+            Element::Range(_) | Element::ExceptionReturn => "returned from an exception".into(),
+            element => element.to_string(),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use tracewright::index::FindError;
 use tracewright_replay::{Direction, Position};
 
+use crate::executions::count;
 use crate::message::{Arguments, Refused, refused};
 use crate::motion::{Ended, Why};
 use crate::program::Line;
@@ -29,7 +30,6 @@ impl Session<'_> {
         for file in files {
             addresses.extend(self.program.addresses(Line { file, line }));
         }
-        let count = self.counted(&addresses);
         let from = self.machine.here().position;
         let mut targets = Vec::new();
         for (label, direction, from_end) in EXECUTIONS {
@@ -40,10 +40,11 @@ impl Session<'_> {
             self.machine.go(from)?;
             let Some(position) = found? else { continue };
             let id = self.target(position);
-            let of = count.map(|count| format!(" of {count}")).unwrap_or_default();
+            let number = self.number_at(position, &addresses)?;
+            let count = self.counted(&addresses)?;
             targets.push(json!({
                 "id": id,
-                "label": format!("{label}{of}"),
+                "label": format!("{label} (#{number} of {count})"),
                 "line": self.client.line_out(line),
             }));
         }
@@ -81,10 +82,18 @@ impl Session<'_> {
         Ok(hit.then(|| self.machine.here().position))
     }
 
-    /// How often some addresses are executed together, if each was counted.
-    fn counted(&self, addresses: &[u64]) -> Option<u64> {
-        let count = |address: &u64| self.counts.get(address).copied();
-        addresses.iter().map(count).sum()
+    /// How often some addresses are executed together.
+    fn counted(&mut self, addresses: &[u64]) -> Result<u64, FindError> {
+        let mut sum = 0u64;
+        for &address in addresses {
+            let own = match self.counts.get(&address) {
+                Some(own) => *own,
+                None => count(self.machine.finder(), &[address], None)?,
+            };
+            self.count_is(address, own);
+            sum = sum.saturating_add(own);
+        }
+        Ok(sum)
     }
 
     pub(crate) fn goto(&mut self, arguments: &Arguments) -> Result<Position, Refused> {

@@ -38,6 +38,7 @@ mod connection;
 mod control;
 mod evaluate;
 mod exceptions;
+mod executions;
 mod filters;
 mod frames;
 mod framing;

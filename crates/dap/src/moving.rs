@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
-use tracewright::index::query::{Bound, Condition, Query, Which};
-use tracewright::index::{Answer, FindError, Finder};
+use tracewright::index::FindError;
+use tracewright::index::query::Condition;
 use tracewright_replay::{Accessed, Direction, Position, Stopped};
 
+use crate::breakpoint::Breakpoint;
 use crate::conditions::{HitCondition, Known};
 use crate::filters::Event;
 use crate::message::{Arguments, Refused, refused};
@@ -27,25 +28,6 @@ enum What {
     Event(Event),
 }
 
-/// How often `address` was executed, in the whole trace or before an element.
-pub(crate) fn count(
-    finder: &mut Finder<'_>,
-    address: u64,
-    before: Option<u64>,
-) -> Result<u64, FindError> {
-    let conditions = vec![Condition::Address(address..address.saturating_add(1))];
-    let element = |number: u64| Query {
-        which: Which::First,
-        conditions: vec![Condition::Element(number..number.saturating_add(1))],
-        bound: None,
-    };
-    let bound = before.map(|number| (Bound::Before, Box::new(element(number))));
-    match finder.find(&Query { which: Which::Count, conditions, bound })? {
-        Answer::Count(count) => Ok(count),
-        Answer::Elements(found) => Ok(found.len() as u64),
-    }
-}
-
 impl Session<'_> {
     /// What is known at the position.
     pub(crate) fn known(&mut self) -> Result<Known, FindError> {
@@ -58,51 +40,43 @@ impl Session<'_> {
             depth: self.machine.stack(here.source)?.len() as u64,
             context: context.and_then(|context| context.context_id.map(u64::from)),
             time: here.time,
+            value: None,
             instruction: here.number,
             thread: self.thread_id(here.source)? as u64,
         })
     }
 
-    /// The breakpoints that are hit at the position. `numbers`: of executions of addresses on the
-    /// way of the run in `direction`.
+    /// The breakpoints that are hit at the position. `numbers`: of executions of breakpoints on the
+    /// way of the run in `direction`, by their identifiers.
     fn hit_here(
         &mut self,
         direction: Direction,
         numbers: &mut BTreeMap<u64, u64>,
     ) -> Result<Vec<u64>, FindError> {
         let here = self.machine.here();
-        let at = |n: &usize| {
-            let own = self.breakpoints.all.get(*n);
-            own.is_some_and(|own| own.log.is_none() && own.addresses.contains(&here.address))
-        };
-        let candidates: Vec<usize> = (0..self.breakpoints.all.len()).filter(at).collect();
-        let (mut hit, mut known, mut number) = (Vec::new(), None, None);
-        let wants = |n: &usize| self.breakpoints.all.get(*n).is_some_and(|own| own.hits.is_some());
-        if candidates.iter().any(wants) {
-            // A run passes each execution of such an address.
-            let own = match (numbers.get(&here.address), direction) {
-                (Some(last), Direction::Forward) => last + 1,
-                (Some(last), Direction::Backward) => last.saturating_sub(1),
-                (None, _) => {
-                    let before = Some(here.position.element);
-                    count(self.machine.finder(), here.address, before)? + 1
+        let at = |own: &&Breakpoint| own.log.is_none() && own.addresses.contains(&here.address);
+        let candidates: Vec<Breakpoint> = self.breakpoints.all.iter().filter(at).cloned().collect();
+        let (mut hit, mut known) = (Vec::new(), None);
+        for own in candidates {
+            if let Some(hits) = own.hits {
+                // A run passes each execution of such addresses.
+                let number = match (numbers.get(&own.id), direction) {
+                    (Some(last), Direction::Forward) => last + 1,
+                    (Some(last), Direction::Backward) => last.saturating_sub(1),
+                    (None, _) => self.number_at(here.position, &own.addresses)?,
+                };
+                numbers.insert(own.id, number);
+                if !hits.has(number) {
+                    continue;
                 }
-            };
-            numbers.insert(here.address, own);
-            number = Some(own);
-        }
-        for n in candidates {
-            let Some(own) = self.breakpoints.all.get(n).cloned() else { continue };
-            if own.has_condition() {
+            }
+            if own.condition.is_some() {
                 if known.is_none() {
                     known = Some(self.known()?);
                 }
                 if !known.as_ref().is_some_and(|known| own.holds(known)) {
                     continue;
                 }
-            }
-            if own.hits.is_some_and(|hits| !number.is_some_and(|number| hits.has(number))) {
-                continue;
             }
             hit.push(own.id);
         }
@@ -112,24 +86,12 @@ impl Session<'_> {
     /// The place of the execution with a number of the breakpoint at index `n`.
     fn place_of_hit(&mut self, n: usize) -> Result<Option<Position>, FindError> {
         let Some(own) = self.breakpoints.all.get(n) else { return Ok(None) };
-        let (Some(HitCondition::Equal(number)), [address]) = (own.hits, own.addresses.as_slice())
-        else {
-            return Ok(None);
-        };
+        let Some(HitCondition::Equal(number)) = own.hits else { return Ok(None) };
         if let Some(known) = own.place {
             return Ok(known);
         }
-        let address = *address;
-        let conditions = vec![Condition::Address(address..address.saturating_add(1))];
-        let query = Query { which: Which::Nth(number), conditions, bound: None };
-        let found = match self.machine.finder().find(&query)? {
-            Answer::Elements(found) => found.first().map(|found| found.number),
-            Answer::Count(_) => None,
-        };
-        let place = match found {
-            Some(element) => self.machine.position_in(element, address)?,
-            None => None,
-        };
+        let addresses = own.addresses.clone();
+        let place = self.place_of_number(number, &addresses)?;
         if let Some(own) = self.breakpoints.all.get_mut(n) {
             own.place = Some(place);
         }
@@ -184,17 +146,17 @@ impl Session<'_> {
                 (Stopped::Begin, _) => Why::Begin,
                 (Stopped::End, _) => Why::End,
                 (Stopped::Access(hit), _) => {
+                    self.machine.go(hit.position)?;
+                    let hits = self.watching(&hit)?;
                     // Behind the instruction that makes it, or going back, at that instruction.
-                    match direction {
-                        Direction::Forward => {
-                            let source = self.machine.here().source;
-                            self.machine.step(source, direction)?;
-                        }
-                        Direction::Backward => {
-                            self.machine.go(hit.position)?;
-                        }
+                    if direction == Direction::Forward {
+                        let source = self.machine.here().source;
+                        self.machine.step(source, direction)?;
                     }
-                    Why::Access(self.watching(&hit), hit)
+                    match hits {
+                        Some((ids, hit)) => Why::Access(ids, hit),
+                        None => continue,
+                    }
                 }
                 (Stopped::Step, Some(what)) => {
                     let mut hit = self.hit_here(direction, &mut numbers)?;
@@ -220,13 +182,43 @@ impl Session<'_> {
         }
     }
 
-    /// The data breakpoints that an access touches.
-    fn watching(&self, hit: &Accessed) -> Vec<u64> {
-        let all = self.breakpoints.all.iter();
-        let own = all.filter(|own| {
-            own.watch.as_ref().is_some_and(|watch| watch.addresses.contains(&hit.address))
-        });
-        own.map(|own| own.id).collect()
+    /// The data breakpoints that the instruction of an access touches, and the first access of it
+    /// for which a condition holds.
+    fn watching(&mut self, hit: &Accessed) -> Result<Option<(Vec<u64>, Accessed)>, FindError> {
+        // One instruction may make several accesses.
+        let mut all = match hit.is_stated {
+            true => self.machine.accesses(self.machine.here().source)?,
+            false => Vec::new(),
+        };
+        if !all.contains(&hit.access) {
+            all = vec![hit.access];
+        }
+        let (mut ids, mut first, mut known) = (Vec::new(), None, None);
+        for access in all {
+            for n in 0..self.breakpoints.all.len() {
+                let Some(own) = self.breakpoints.all.get(n) else { break };
+                let Some(address) = own.watch.as_ref().and_then(|watch| watch.touched(&access))
+                else {
+                    continue;
+                };
+                let id = own.id;
+                if own.condition.is_some() {
+                    if known.is_none() {
+                        known = Some(self.known()?);
+                    }
+                    let with = known.map(|known| Known { value: access.value(), ..known });
+                    let own = self.breakpoints.all.get(n);
+                    if !own.zip(with).is_some_and(|(own, known)| own.holds(&known)) {
+                        continue;
+                    }
+                }
+                first.get_or_insert(Accessed { access, address, ..*hit });
+                if !ids.contains(&id) {
+                    ids.push(id);
+                }
+            }
+        }
+        Ok(first.map(|first| (ids, first)))
     }
 
     /// Steps a source.
@@ -343,7 +335,7 @@ impl Session<'_> {
                 "data breakpoint"
             }
             Why::Event(event) => {
-                texts.push(event.element.to_string());
+                texts.push(event.text());
                 "exception"
             }
             Why::Begin => {

@@ -6,8 +6,8 @@ use tracewright::index::FindError;
 use tracewright::index::query::Condition;
 use tracewright::symbols::DataObject;
 
+use crate::executions::count;
 use crate::message::{Arguments, Refused, refused};
-use crate::moving::count;
 use crate::session::Session;
 
 /// What is not in a trace.
@@ -139,8 +139,8 @@ impl Session<'_> {
     fn executions(&mut self, address: Option<u64>) -> Result<Vec<Value>, FindError> {
         let Some(address) = address else { return Ok(Vec::new()) };
         let element = self.machine.here().position.element;
-        let before = count(self.machine.finder(), address, Some(element))?;
-        let all = count(self.machine.finder(), address, None)?;
+        let before = count(self.machine.finder(), &[address], Some(element))?;
+        let all = count(self.machine.finder(), &[address], None)?;
         self.count_is(address, all);
         Ok(vec![variable("executions", format!("{all}, {before} before here"))])
     }

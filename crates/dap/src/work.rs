@@ -9,7 +9,7 @@ use tracewright::index::{Answer, FindError};
 
 use crate::breakpoint::Breakpoint;
 use crate::conditions::{Known, message};
-use crate::moving::count;
+use crate::executions::count;
 use crate::pending::Piece;
 use crate::session::Session;
 
@@ -79,7 +79,7 @@ impl Session<'_> {
             let known = self.counts.get(&address).copied();
             let own = match (known, self.counter.as_mut()) {
                 (Some(known), _) => known,
-                (None, Some(counter)) => count(counter, address, None)?,
+                (None, Some(counter)) => count(counter, &[address], None)?,
                 (None, None) => return Ok(()),
             };
             self.count_is(address, own);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
-use tracewright_base::{Channel, Element, Software};
+use tracewright_base::{Channel, Element, Role, Software};
 
 use crate::batch_summary::BatchSummary;
 use crate::error::IndexError;
@@ -208,7 +208,9 @@ impl<'a> Matcher<'a> {
                 keys.count(*event == DwtCondition::Any, |_, key| key.kind == Kind::Dwt)?
             }
             // An index has no keys of them.
-            Condition::Custom => vec![Matches::Unknown; batch.count],
+            Condition::Custom | Condition::ExceptionReturn => {
+                vec![Matches::Unknown; batch.count]
+            }
             simple => keys.count(true, |_, key| is_key(simple, key))?,
         })
     }
@@ -373,6 +375,11 @@ fn holds(
             address.as_ref().is_none_or(touches)
                 && value.is_none_or(|value| access.value() == Some(value))
         }
+        Condition::ExceptionReturn => match element {
+            Element::ExceptionReturn => true,
+            Element::Range(range) => range.taken() && range.last.role == Role::ExceptionReturn,
+            _ => false,
+        },
         Condition::Dwt(event) => {
             let Element::DwtEvent(own) = element else { return false };
             event.is(own.meaning())

@@ -74,6 +74,8 @@ pub enum Condition {
     Addresses(Vec<Range<u64>>),
     /// An exception, of any number or this one.
     Exception(Option<u64>),
+    /// An instruction that returns from an exception, or where a protocol states it, the return.
+    ExceptionReturn,
     /// A context, any or with this context ID.
     Context(Option<u64>),
     /// A data access.
@@ -148,10 +150,11 @@ impl fmt::Display for QueryError {
 impl std::error::Error for QueryError {}
 
 /// Words that begin a condition.
-const CONDITIONS: [&str; 20] = [
+const CONDITIONS: [&str; 21] = [
     "function",
     "address",
     "exception",
+    "exception-return",
     "context",
     "access",
     "write",
@@ -282,6 +285,7 @@ impl<'a> Words<'a> {
             "address" => Condition::Address(self.range("address", false)?),
             "time" => Condition::Time(self.range("time", true)?),
             "exception" => Condition::Exception(self.optional()?),
+            "exception-return" => Condition::ExceptionReturn,
             "context" => Condition::Context(self.optional()?),
             "event" => Condition::Event(self.optional()?),
             "access" => {
@@ -486,6 +490,7 @@ mod tests {
             ),
             ("access =7", Which::First, vec![Condition::Access { address: None, value: Some(7) }]),
             ("gap", Which::First, vec![Condition::Gap]),
+            ("exception-return", Which::First, vec![Condition::ExceptionReturn]),
             (
                 "last line src/main.c:12",
                 Which::Last,

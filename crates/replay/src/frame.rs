@@ -1,7 +1,7 @@
 //! A frame of a call stack.
 
 use tracewright::analysis::stacks::{Entry as FrameEntry, FunctionId, SavedFrame};
-use tracewright::index::view::OpenFrame;
+use tracewright::index::view::{OpenFrame, ParkedAt};
 
 /// A frame of a call stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,4 +46,6 @@ pub(crate) struct Stack {
     pub(crate) thread: u32,
     /// The outermost first, and where each began.
     pub(crate) frames: Vec<(SavedFrame, OpenFrame)>,
+    /// The threads that the source does not execute.
+    pub(crate) parked: Vec<ParkedAt>,
 }

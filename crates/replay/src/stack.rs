@@ -20,19 +20,8 @@ impl Machine<'_> {
     /// Where the buffer or the index cannot be read.
     pub fn stack(&mut self, source: usize) -> Result<Vec<Frame>, FindError> {
         let Some(here) = self.at(source)? else { return Ok(Vec::new()) };
-        let stack = match self.stack.take() {
-            Some(stack) if self.is_same_stack(&stack, &here)? => {
-                Stack { element: here.position.element, ..stack }
-            }
-            _ => {
-                let found = self.player.stack(here.position.element, source)?;
-                let (thread, frames) = (found.thread, found.frames);
-                Stack { element: here.position.element, source, thread, frames }
-            }
-        };
-        let frames = frames(Some(here.address), stack.thread, &stack.frames);
-        self.stack = Some(stack);
-        Ok(frames)
+        let stack = self.stack_at(source, &here)?;
+        Ok(frames(Some(here.address), stack.thread, &stack.frames))
     }
 
     /// The threads that `source` does not execute at its instruction, and that have open frames:
@@ -42,12 +31,29 @@ impl Machine<'_> {
     /// Where the buffer or the index cannot be read.
     pub fn parked(&mut self, source: usize) -> Result<Vec<Parked>, FindError> {
         let Some(here) = self.at(source)? else { return Ok(Vec::new()) };
-        let parked = self.player.parked(here.position.element, source)?;
-        let of = |own: ParkedAt| {
-            let StackAt { thread, frames: saved } = own.stack;
-            Parked { thread, resume: own.resume, frames: frames(own.resume, thread, &saved) }
+        let of = |own: &ParkedAt| {
+            let StackAt { thread, frames: saved } = &own.stack;
+            Parked {
+                thread: *thread,
+                resume: own.resume,
+                frames: frames(own.resume, *thread, saved),
+            }
         };
-        Ok(parked.into_iter().map(of).collect())
+        Ok(self.stack_at(source, &here)?.parked.iter().map(of).collect())
+    }
+
+    /// The stack of `source` at `here`, its instruction.
+    fn stack_at(&mut self, source: usize, here: &Instruction) -> Result<&Stack, FindError> {
+        let element = here.position.element;
+        let stack = match self.stack.take() {
+            Some(stack) if self.is_same_stack(&stack, here)? => Stack { element, ..stack },
+            _ => {
+                let (found, parked) = self.player.stack_and_parked(element, source)?;
+                let StackAt { thread, frames } = found;
+                Stack { element, source, thread, frames, parked }
+            }
+        };
+        Ok(self.stack.insert(stack))
     }
 
     /// The threads of all sources in the trace, by their numbers; `None` for numbers that no thread

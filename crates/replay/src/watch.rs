@@ -39,7 +39,7 @@ pub(crate) fn bytes_of(access: &Access) -> Option<Range<u64>> {
 
 impl Watch {
     /// The first watched address that the access touches.
-    pub(crate) fn touched(&self, access: &Access) -> Option<u64> {
+    pub fn touched(&self, access: &Access) -> Option<u64> {
         let own = bytes_of(access)?;
         let first = own.start.max(self.addresses.start);
         let wanted = match access.direction {

@@ -127,5 +127,33 @@ fn who_wrote_it_last() {
         assert_eq!(data, format!("{first}AAAA=="), "{written}");
     }
     assert_ne!(client.go("continue", json!({}))["reason"], "data breakpoint");
+    // Only the writes of some values, in both directions.
+    let of = |condition: &str| json!([{ "dataId": info["dataId"], "accessType": "write", "condition": condition }]);
+    let body = client.good("setDataBreakpoints", json!({ "breakpoints": of("value >= 12") }));
+    assert_eq!(body["breakpoints"][0]["verified"], true, "{body}");
+    let large: Vec<u64> = writes.iter().filter(|own| own.1 >= 12).map(|own| own.0).collect();
+    assert!(large.len() > 1 && large.len() < writes.len());
+    let run = |client: &mut Client, from: &str, command: &str| {
+        client.goto(from);
+        let mut all = Vec::new();
+        while client.go(command, json!({}))["reason"] == "data breakpoint" {
+            all.push(client.instruction());
+        }
+        all
+    };
+    let forward: Vec<u64> = large.iter().map(|number| number + 1).collect();
+    assert_eq!(run(&mut client, "start", "continue"), forward);
+    let backward: Vec<u64> = large.iter().rev().copied().collect();
+    assert_eq!(run(&mut client, "end", "reverseContinue"), backward);
+    let first = format!("instruction < {}", writes[1].0);
+    client.good("setDataBreakpoints", json!({ "breakpoints": of(&first) }));
+    assert_eq!(run(&mut client, "start", "continue"), [writes[0].0 + 1]);
+    let counted = json!([{ "dataId": info["dataId"], "hitCondition": "2" }]);
+    let body = client.good("setDataBreakpoints", json!({ "breakpoints": counted }));
+    assert_eq!(body["breakpoints"][0]["verified"], false, "{body}");
+    // The value is that of an access.
+    let list = json!([{ "name": "main", "condition": "value == 1" }]);
+    let body = client.good("setFunctionBreakpoints", json!({ "breakpoints": list }));
+    assert_eq!(body["breakpoints"][0]["verified"], false, "{body}");
     client.disconnect();
 }

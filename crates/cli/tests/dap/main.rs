@@ -3,6 +3,7 @@
 
 mod client;
 mod data;
+mod hits;
 mod hostile;
 mod oracle;
 mod other_client;

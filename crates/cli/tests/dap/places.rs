@@ -181,7 +181,9 @@ fn places_in_time() {
     let body = client.good("gotoTargets", json!({ "source": source(), "line": line }));
     let targets = body["targets"].as_array().expect("targets").clone();
     let labels: Vec<&str> = targets.iter().filter_map(|target| target["label"].as_str()).collect();
-    assert_eq!(labels, ["next execution", "first execution", "last execution"], "{body}");
+    let want =
+        ["next execution (#1 of 2)", "first execution (#1 of 2)", "last execution (#2 of 2)"];
+    assert_eq!(labels, want, "{body}");
     let mut places = Vec::new();
     for target in &targets {
         client.good("goto", json!({ "threadId": 1, "targetId": target["id"] }));

@@ -133,6 +133,36 @@ fn tasks_that_wait_are_threads() {
     client.disconnect();
 }
 
+/// Runs end behind returns from exceptions.
+#[test]
+fn returns_from_exceptions() {
+    let folder = Folder::new("dap-returns");
+    let (capture, addresses) = capture(&folder);
+    let mut client = Client::open(&capture, json!({ "stopAt": "start" }));
+    let filters = json!({ "filters": ["return"] });
+    let body = client.good("setExceptionBreakpoints", filters);
+    assert_eq!(body["breakpoints"][0]["verified"], true, "{body}");
+    let last = |n: &usize| opcode(addresses[*n]) == ERET;
+    let behind: Vec<u64> = (0..addresses.len()).filter(last).map(|n| n as u64 + 1).collect();
+    assert_eq!(behind.len(), 2);
+    for number in &behind {
+        let stop = client.go("continue", json!({}));
+        assert_eq!(stop["reason"], "exception", "{stop}");
+        assert_eq!(stop["text"], "returned from an exception");
+        assert_eq!(client.instruction(), *number);
+        let info = client.good("exceptionInfo", json!({ "threadId": 1 }));
+        assert_eq!(info["exceptionId"], "exception-return", "{info}");
+    }
+    assert_ne!(client.go("continue", json!({}))["reason"], "exception");
+    for number in behind.iter().rev() {
+        client.go("reverseContinue", json!({}));
+        assert_eq!(client.instruction(), *number);
+    }
+    let all = client.console("count exception-return");
+    assert!(all == "2" || all == "4", "{all}");
+    client.disconnect();
+}
+
 /// A step over the call passes the other task; a step of which the next instruction is one of the
 /// other task ends there, and states that.
 #[test]

@@ -1,6 +1,6 @@
 //! Queries with and without an index, and by reading all elements.
 
-use tracewright_base::{Channel, Dwt, Element, ExceptionStep, Gap, Software};
+use tracewright_base::{Channel, Dwt, Element, ExceptionStep, Gap, Role, Software};
 use tracewright_decode::{Listener, Plan};
 use tracewright_testing::Random;
 
@@ -75,6 +75,7 @@ fn is(
             }
             _ => false,
         },
+        Condition::ExceptionReturn => returns(element),
         Condition::Context(want) => {
             (n > 0 || matches!(element, Element::Context(_)))
                 && item.context.is_some_and(|id| want.is_none_or(|w| id.map(u64::from) == Some(w)))
@@ -132,6 +133,14 @@ fn is(
     }
 }
 
+/// Whether an element is a return from an exception.
+fn returns(element: &Element) -> bool {
+    match element {
+        Element::Range(range) => range.last.role == Role::ExceptionReturn && range.taken(),
+        element => matches!(element, Element::ExceptionReturn),
+    }
+}
+
 /// Whether an event of a DWT is one that a condition describes.
 fn is_dwt(condition: &DwtCondition, event: Dwt) -> bool {
     match (condition, event) {
@@ -176,6 +185,7 @@ fn is_to(channel: Channel, port: Port) -> bool {
 /// A condition that the element of `item` meets, or nearly.
 fn condition(item: &Item, number: u64, symbols: &[String], random: &mut Random) -> String {
     let element = match item.element {
+        element if returns(&element) && random.below(2) == 0 => "exception-return".into(),
         Element::Range(range) => {
             let inside = range.start + random.below(u64::from(range.bytes.max(1)));
             match random.below(4) {

@@ -359,27 +359,29 @@ impl<'a> Player<'a> {
     /// # Errors
     /// Where the buffer or the index cannot be read.
     pub fn stack(&mut self, number: u64, source: usize) -> Result<StackAt, FindError> {
-        let stacks = self.stacks_after(number)?;
-        let Some((thread, frames)) = stacks.current(source) else { return Ok(StackAt::default()) };
-        let (thread, open) = stacks.visitor.open_frames(thread);
-        Ok(StackAt { thread, frames: frames.into_iter().zip(open).collect() })
+        Ok(self.stack_and_parked(number, source)?.0)
     }
 
-    /// The threads that `source` does not execute after the element with this number, of all
-    /// sources, and that have open frames.
+    /// As [`stack`](Self::stack), and the threads that `source` does not execute there and that
+    /// have open frames.
     ///
     /// # Errors
     /// Where the buffer or the index cannot be read.
-    pub fn parked(&mut self, number: u64, source: usize) -> Result<Vec<ParkedAt>, FindError> {
+    pub fn stack_and_parked(
+        &mut self,
+        number: u64,
+        source: usize,
+    ) -> Result<(StackAt, Vec<ParkedAt>), FindError> {
         let stacks = self.stacks_after(number)?;
-        let parked = stacks.parked(source).into_iter().map(|(thread, resume, frames)| {
+        let of = |(thread, frames): (usize, Vec<SavedFrame>)| {
             let (thread, open) = stacks.visitor.open_frames(thread);
-            ParkedAt {
-                resume,
-                stack: StackAt { thread, frames: frames.into_iter().zip(open).collect() },
-            }
-        });
-        Ok(parked.collect())
+            StackAt { thread, frames: frames.into_iter().zip(open).collect() }
+        };
+        let parked = stacks.parked(source).into_iter();
+        let parked = parked
+            .map(|(thread, resume, frames)| ParkedAt { resume, stack: of((thread, frames)) })
+            .collect();
+        Ok((stacks.current(source).map(of).unwrap_or_default(), parked))
     }
 
     /// The stacks of all sources after the element with this number.
