@@ -27,7 +27,7 @@ impl Server<'_> {
 
     /// The blocks before the position of the selected thread, the latest first.
     pub(crate) fn branch_trace(&mut self) -> Result<Arc<str>, FindError> {
-        let (position, source) = (self.machine.here().position, self.selected);
+        let (position, source) = (self.machine.here().position, self.selected.source);
         if let Some((its, of, text)) = &self.branch_trace
             && (*its, *of) == (position, source)
         {

@@ -39,6 +39,8 @@ mod resume;
 mod server;
 mod synthetic;
 mod target;
+mod thread;
+mod threads;
 
 pub use connection::{Port, serve};
 pub use monitor::UNWINDER;

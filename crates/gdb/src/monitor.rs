@@ -7,6 +7,7 @@ use tracewright::capture::plain::line;
 use tracewright::index::{Answer, FindError, Found};
 
 use crate::server::Server;
+use crate::thread::Thread;
 
 /// The most results that are printed.
 const MOST: usize = 100;
@@ -55,9 +56,12 @@ impl Server<'_> {
             },
             ["find", query @ ..] => self.find(query),
             ["frames"] => self.frames(self.selected),
-            ["frames", thread] => match thread.parse().ok().and_then(|n: usize| n.checked_sub(1)) {
-                Some(source) => self.frames(source),
-                None => Ok(format!("`{thread}` is no number of a thread\n")),
+            ["frames", id] => match id.parse() {
+                Ok(id) => match self.thread(id)? {
+                    Some(thread) => self.frames(thread),
+                    None => Ok(String::new()),
+                },
+                Err(_) => Ok(format!("`{id}` is no number of a thread\n")),
             },
             ["unwinder"] => Ok(UNWINDER.to_owned()),
             _ => Ok(format!("`{text}` is no command of the trace; `monitor help` lists them\n")),
@@ -65,10 +69,10 @@ impl Server<'_> {
     }
 
     /// A line for each frame, the innermost first. Those beneath a loss of trace are not certain.
-    fn frames(&mut self, source: usize) -> Result<String, FindError> {
+    fn frames(&mut self, thread: Thread) -> Result<String, FindError> {
         let mut text = String::new();
         let mut interrupted = "";
-        for frame in self.machine.stack(source)? {
+        for frame in self.frames_of(thread)? {
             let Some(address) = frame.address else { break };
             let code = self.machine.code();
             let start = match frame.function {
@@ -125,7 +129,7 @@ impl Server<'_> {
     pub fn go(&mut self, place: &str) -> Result<Result<(), String>, FindError> {
         let words: Vec<&str> = place.split_ascii_whitespace().collect();
         let gone = self.goto(&words)?;
-        self.selected = self.machine.here().source;
+        self.selected = Thread::of(self.machine.here().source);
         Ok(gone)
     }
 

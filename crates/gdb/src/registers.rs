@@ -8,6 +8,7 @@ use crate::packet::MOST;
 use crate::server::Server;
 use crate::synthetic::Synthetic;
 use crate::target::{Known, Register};
+use crate::thread::Thread;
 
 /// `EFAULT`: memory that is not known.
 const UNKNOWN_MEMORY: &[u8] = b"E0e";
@@ -38,7 +39,10 @@ impl Server<'_> {
         if register.known == Known::Thread {
             return Ok(Some(self.machine.here().source as u64 + 1));
         }
-        let Some(own) = self.at(self.selected)? else { return Ok(None) };
+        if self.selected.task.is_some() {
+            return self.value_of_waiting(register);
+        }
+        let Some(own) = self.at(self.selected.source)? else { return Ok(None) };
         Ok(match register.known {
             Known::Pc => Some(own.address),
             Known::Instruction => Some(own.number),
@@ -53,20 +57,33 @@ impl Server<'_> {
         })
     }
 
+    /// The same of a task that waits.
+    fn value_of_waiting(&mut self, register: &Register) -> Result<Option<u64>, FindError> {
+        Ok(match register.known {
+            Known::Pc => self.waiting(self.selected)?.and_then(|own| own.resume),
+            Known::Zero => Some(0),
+            Known::Dwarf(number) => {
+                self.stack()?.and_then(|stack| stack.registers.get(&number)).copied()
+            }
+            // The instruction set in which it goes on is not traced before it does.
+            _ => None,
+        })
+    }
+
     /// The invented stack of the selected thread; `None` where it is turned off.
     pub(crate) fn stack(&mut self) -> Result<Option<&Synthetic>, FindError> {
         if !self.with_stack {
             return Ok(None);
         }
-        let Some(own) = self.at(self.selected)? else { return Ok(None) };
-        let (position, source) = (own.position, self.selected);
-        let same = |(at, of, _): &(Position, usize, Synthetic)| (*at, *of) == (position, source);
+        let Some(own) = self.at(self.selected.source)? else { return Ok(None) };
+        let (position, thread) = (own.position, self.selected);
+        let same = |(at, of, _): &(Position, Thread, Synthetic)| (*at, *of) == (position, thread);
         if !self.synthetic.as_ref().is_some_and(same) {
-            let frames = self.machine.stack(source)?;
+            let frames = self.frames_of(thread)?;
             let tables = &self.tables;
             let mut rules = |address| tables.at(address);
             let made = Synthetic::new(&frames, self.top, self.architecture, &mut rules);
-            self.synthetic = Some((position, source, made));
+            self.synthetic = Some((position, thread, made));
         }
         Ok(self.synthetic.as_ref().map(|(_, _, made)| made))
     }
@@ -82,10 +99,10 @@ impl Server<'_> {
         let mut known = vec![0; most];
         let mut count = self.constants.read(address, &mut known);
         if count == 0 {
-            count = self.machine.read_code(self.selected, address, &mut known)?;
+            count = self.machine.read_code(self.selected.source, address, &mut known)?;
         }
         if count == 0 && self.has_accesses()? {
-            count = self.machine.read_accessed(self.selected, address, &mut known)?;
+            count = self.machine.read_accessed(self.selected.source, address, &mut known)?;
         }
         known.truncate(count);
         let size = self.architecture.address_size();

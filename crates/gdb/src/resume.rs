@@ -7,6 +7,7 @@ use tracewright_replay::{Direction, Stop, Stopped};
 
 use crate::request::Resume;
 use crate::server::Server;
+use crate::thread::Thread;
 
 impl Server<'_> {
     /// Steps or runs, and returns the packet that states why the program stands still again.
@@ -15,7 +16,7 @@ impl Server<'_> {
         resume: Resume,
         out: &mut Vec<u8>,
     ) -> Result<Vec<u8>, FindError> {
-        match self.moved(resume) {
+        match self.moved(resume, out) {
             Ok(Some(stop)) => self.after(&stop, out),
             Ok(None) => Ok(b"E01".to_vec()),
             Err(FindError::Read(error)) if error.kind() == io::ErrorKind::Interrupted => {
@@ -26,11 +27,23 @@ impl Server<'_> {
     }
 
     /// The thread of a step: `None` where there is no such thread.
-    fn stepped(&mut self, thread: Option<u64>) -> Result<Option<usize>, FindError> {
-        match thread {
-            None => Ok(Some(self.stepping.unwrap_or(self.selected))),
-            Some(id) => self.source_of(id),
+    fn stepped(
+        &mut self,
+        thread: Option<u64>,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<usize>, FindError> {
+        let thread = match thread {
+            None => Some(self.stepping.unwrap_or(self.selected)),
+            Some(id) => self.thread(id)?,
+        };
+        if thread.is_some_and(|thread| thread.task.is_some()) {
+            self.print(
+                b"[the task waits here, and its processor executes another one: select that \
+                  thread, or go to a place where the task executes]\n",
+                out,
+            );
         }
+        Ok(thread.filter(|thread| thread.task.is_none()).map(|thread| thread.source))
     }
 
     /// One step of a thread. One that has executed nothing stands at its first instruction, which
@@ -44,23 +57,23 @@ impl Server<'_> {
         self.machine.step_watching(source, direction, &watches)
     }
 
-    fn moved(&mut self, resume: Resume) -> Result<Option<Stop>, FindError> {
+    fn moved(&mut self, resume: Resume, out: &mut Vec<u8>) -> Result<Option<Stop>, FindError> {
         match resume {
             Resume::Step(thread, direction) => {
-                let Some(source) = self.stepped(thread)? else { return Ok(None) };
-                self.selected = source;
+                let Some(source) = self.stepped(thread, out)? else { return Ok(None) };
+                self.selected = Thread::of(source);
                 self.step(source, direction).map(Some)
             }
             Resume::Range(thread, start, end) => {
-                let Some(source) = self.stepped(thread)? else { return Ok(None) };
-                self.selected = source;
+                let Some(source) = self.stepped(thread, out)? else { return Ok(None) };
+                self.selected = Thread::of(source);
                 self.steps(source, start, end).map(Some)
             }
             Resume::Continue(direction) => {
                 let breakpoints: Vec<u64> = self.breakpoints.iter().copied().collect();
                 let watches = self.watches();
                 let stop = self.machine.run_watching(direction, &breakpoints, &watches)?;
-                self.selected = self.machine.here().source;
+                self.selected = Thread::of(self.machine.here().source);
                 Ok(Some(stop))
             }
         }

@@ -16,6 +16,7 @@ use crate::packet::{Framer, MOST, Received, emit};
 use crate::request::Request;
 use crate::synthetic::Synthetic;
 use crate::target::Architecture;
+use crate::thread::Thread;
 
 /// The most breakpoints at once.
 const MOST_BREAKPOINTS: usize = 1 << 12;
@@ -43,8 +44,8 @@ pub struct Server<'a> {
     pub(crate) top: u64,
     /// Whether a stack is invented.
     pub(crate) with_stack: bool,
-    /// The stack at the last position at which it was needed, of a source.
-    pub(crate) synthetic: Option<(Position, usize, Synthetic)>,
+    /// The stack at the last position at which it was needed, of a thread.
+    pub(crate) synthetic: Option<(Position, Thread, Synthetic)>,
     /// gdb records branches.
     pub(crate) records: bool,
     /// The branch trace at the last position at which it was read, of a source.
@@ -54,12 +55,12 @@ pub struct Server<'a> {
     watchpoints: BTreeSet<(u64, u64, u64)>,
     /// Whether the trace states data accesses, once that was asked.
     has_accesses: Option<bool>,
-    /// The source of the selected thread.
-    pub(crate) selected: usize,
-    /// The source of the thread that requests without a thread step; `None`: the selected one.
-    pub(crate) stepping: Option<usize>,
+    /// The selected thread.
+    pub(crate) selected: Thread,
+    /// The thread that requests without a thread step; `None`: the selected one.
+    pub(crate) stepping: Option<Thread>,
     /// The first instructions of sources, as far as they were asked for.
-    firsts: BTreeMap<usize, Option<Instruction>>,
+    pub(crate) firsts: BTreeMap<usize, Option<Instruction>>,
     /// Set while gdb wants the program to stand still.
     stop: Arc<AtomicBool>,
     framer: Framer,
@@ -99,7 +100,7 @@ impl<'a> Server<'a> {
             breakpoints: BTreeSet::new(),
             watchpoints: BTreeSet::new(),
             has_accesses: None,
-            selected: here.source,
+            selected: Thread::of(here.source),
             stepping: None,
             firsts: BTreeMap::new(),
             stop,
@@ -194,37 +195,37 @@ impl<'a> Server<'a> {
             }
             Request::Write => text("E.trace is read-only"),
             Request::SelectThread { thread, steps } => {
-                let source = match thread {
+                let thread = match thread {
                     None => None,
-                    Some(id) => match self.source_of(*id)? {
+                    Some(id) => match self.thread(*id)? {
                         None => return text("E01"),
                         found => found,
                     },
                 };
-                match (steps, source) {
-                    (true, source) => self.stepping = source,
-                    (false, Some(source)) => self.selected = source,
+                match (steps, thread) {
+                    (true, thread) => self.stepping = thread,
+                    (false, Some(thread)) => self.selected = thread,
                     (false, None) => {}
                 }
                 ok()
             }
-            Request::IsAlive(id) => match self.source_of(*id)? {
+            Request::IsAlive(id) => match self.thread(*id)? {
                 Some(_) => ok(),
                 None => text("E01"),
             },
-            Request::CurrentThread => text(&format!("QC{:x}", self.selected + 1)),
+            Request::CurrentThread => text(&format!("QC{:x}", self.id(self.selected))),
             Request::FirstThreads => {
                 let mut list = String::from("m");
-                for (n, source) in self.threads()?.into_iter().enumerate() {
-                    list += &format!("{}{:x}", if n == 0 { "" } else { "," }, source + 1);
+                for (n, thread) in self.threads()?.into_iter().enumerate() {
+                    list += &format!("{}{:x}", if n == 0 { "" } else { "," }, self.id(thread));
                 }
                 text(&list)
             }
             Request::MoreThreads => text("l"),
             Request::ThreadInfo(id) => {
                 let mut answer = Vec::new();
-                if let Some(source) = self.source_of(*id)? {
-                    hex::put(self.thread_text(source)?.as_bytes(), &mut answer);
+                if let Some(thread) = self.thread(*id)? {
+                    hex::put(self.thread_text(thread)?.as_bytes(), &mut answer);
                 }
                 Ok(Some(answer))
             }
@@ -329,57 +330,17 @@ impl<'a> Server<'a> {
         emit(&packet, out);
     }
 
-    /// The instruction at which a thread stands: where it has executed none yet, its first one.
-    pub(crate) fn at(&mut self, source: usize) -> Result<Option<Instruction>, FindError> {
-        if let Some(own) = self.machine.at(source)? {
-            return Ok(Some(own));
-        }
-        if let Some(known) = self.firsts.get(&source) {
-            return Ok(*known);
-        }
-        let first = self.machine.first(source)?;
-        self.firsts.insert(source, first);
-        Ok(first)
-    }
-
-    /// The source of a thread.
-    pub(crate) fn source_of(&mut self, id: u64) -> Result<Option<usize>, FindError> {
-        let source = id.checked_sub(1).and_then(|n| usize::try_from(n).ok());
-        let source = source.filter(|source| self.machine.sources().contains(source));
-        match source {
-            Some(source) => Ok(self.at(source)?.map(|_| source)),
-            None => Ok(None),
-        }
-    }
-
-    /// The threads: sources with instructions.
-    fn threads(&mut self) -> Result<Vec<usize>, FindError> {
-        let mut all = Vec::new();
-        for source in self.machine.sources().to_vec() {
-            if self.at(source)?.is_some() {
-                all.push(source);
-            }
-        }
-        Ok(all)
-    }
-
-    fn thread_text(&mut self, source: usize) -> Result<String, FindError> {
-        let text = match self.machine.at(source)? {
-            None => ", nothing executed".into(),
-            Some(own) => own.time.map_or(String::new(), |time| format!(", time {time}")),
-        };
-        Ok(format!("trace source {source}{text}"))
-    }
-
     /// The packet that states why the program stands still.
     pub(crate) fn stopped(&mut self, signal: u8, reason: &str) -> Result<Vec<u8>, FindError> {
-        let own = self.at(self.selected)?;
+        // A task that waits does not stop.
+        self.selected.task = None;
+        let own = self.at(self.selected.source)?;
         let own = own.unwrap_or_else(|| self.machine.here());
         let mut packet = format!("T{signal:02x}").into_bytes();
         packet.extend(format!("{:x}:", self.architecture.pc()).bytes());
         let size = self.architecture.address_size();
         hex::put_value(Some(own.address), size, &mut packet);
-        packet.extend(format!(";thread:{:x};{reason}", self.selected + 1).bytes());
+        packet.extend(format!(";thread:{:x};{reason}", self.id(self.selected)).bytes());
         Ok(packet)
     }
 
@@ -416,9 +377,10 @@ impl<'a> Server<'a> {
             ("features", "target.xml") => self.architecture.description().into(),
             ("threads", "") => {
                 let mut text = String::from("<?xml version=\"1.0\"?>\n<threads>\n");
-                for source in self.threads()? {
-                    let about = self.thread_text(source)?;
-                    text += &format!("<thread id=\"{:x}\">{about}</thread>\n", source + 1);
+                for thread in self.threads()? {
+                    let about = self.thread_text(thread)?;
+                    let id = self.id(thread);
+                    text += &format!("<thread id=\"{id:x}\">{about}</thread>\n");
                 }
                 (text + "</threads>\n").into()
             }

@@ -18,6 +18,8 @@ mod common;
 #[path = "../gdb/machines.rs"]
 #[allow(dead_code, reason = "gdb on a trace is of the tests of gdb")]
 mod machines;
+#[path = "../gdb/two_tasks.rs"]
+mod two_tasks;
 
 pub(crate) use common::{Folder, TRACEWRIGHT, gdb, tracewright, transcript};
 

@@ -7,6 +7,8 @@ mod example;
 mod machines;
 mod oracle;
 mod session;
+mod tasks;
+mod two_tasks;
 mod unwinder;
 mod watch;
 
