@@ -7,7 +7,7 @@
 //! | `handshake.rs` | [`Handshake`]: `initialize`, `launch` |
 //! | `session.rs` | [`Session`]: answers |
 //! | `stack.rs`, `frames.rs` | threads and frames, inlined ones too |
-//! | `variables.rs`, `address.rs`, `base64.rs` | what is known of a frame; memory |
+//! | `variables.rs`, `address.rs` | what is known of a frame; memory |
 //! | `stepping.rs`, `targets.rs` | where steps lead: over calls, in both directions; into which calls |
 //! | `moving.rs`, `motion.rs` | runs and steps with breakpoints, and where they end |
 //! | `going.rs` | jumps to executions of a line, and to the beginning of a call |
@@ -29,7 +29,6 @@
 #![warn(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
 mod address;
-mod base64;
 mod breakpoint;
 mod breakpoints;
 mod code;

@@ -1,5 +1,6 @@
 //! What is known of a frame: the place in the trace, registers, memory that was accessed.
 
+use base64::prelude::{BASE64_STANDARD, Engine};
 use serde_json::{Value, json};
 use tracewright::base::Isa;
 use tracewright::index::FindError;
@@ -267,7 +268,7 @@ impl Session<'_> {
         let unread = wanted - bytes.len();
         Ok(json!({
             "address": format!("{address:#x}"),
-            "data": crate::base64::encode(&bytes),
+            "data": BASE64_STANDARD.encode(&bytes),
             "unreadableBytes": unread,
         }))
     }

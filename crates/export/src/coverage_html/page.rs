@@ -1,5 +1,6 @@
 //! The frame of a page: head, navigation, style.
 
+use base64::prelude::{BASE64_STANDARD, Engine};
 use tracewright_analysis::coverage_runs::Digest;
 
 use super::report::CoverageReport;
@@ -15,24 +16,6 @@ pub(super) struct Frame {
     /// The files of the navigation and their names.
     links: Vec<(&'static str, &'static str)>,
     tool: String,
-}
-
-/// The characters of bytes in base64. (RFC 4648, 4)
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = String::new();
-    for part in bytes.chunks(3) {
-        let byte = |n: usize| u32::from(part.get(n).copied().unwrap_or(0));
-        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for n in 0..4 {
-            let digit = DIGITS.get((bits >> (18 - 6 * n) & 0x3f) as usize);
-            match digit.filter(|_| n <= part.len()) {
-                Some(digit) => out.push(char::from(*digit)),
-                None => out.push('='),
-            }
-        }
-    }
-    out
 }
 
 impl Frame {
@@ -56,7 +39,7 @@ impl Frame {
         let head = format!(
             "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src \
              'sha256-{}'; base-uri 'none'; form-action 'none'\">\n<style>{STYLE}</style>",
-            base64(&Digest::of(STYLE.as_bytes()).0)
+            BASE64_STANDARD.encode(Digest::of(STYLE.as_bytes()).0)
         );
         Frame { head, links, tool: report.tool.clone() }
     }
@@ -122,22 +105,6 @@ pub(super) fn below(links: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// The rows of RFC 4648, section 10.
-    #[test]
-    fn base64_of_the_standard() {
-        for (bytes, text) in [
-            ("", ""),
-            ("f", "Zg=="),
-            ("fo", "Zm8="),
-            ("foo", "Zm9v"),
-            ("foob", "Zm9vYg=="),
-            ("fooba", "Zm9vYmE="),
-            ("foobar", "Zm9vYmFy"),
-        ] {
-            assert_eq!(base64(bytes.as_bytes()), text);
-        }
-    }
 
     #[test]
     fn pages_of_lists() {

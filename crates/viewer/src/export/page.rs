@@ -1,6 +1,7 @@
 //! The page as one file.
 
-use super::packed::base64;
+use base64::prelude::{BASE64_STANDARD, Engine};
+
 use crate::page::FILES;
 
 /// The checksums of the files of the page, as `sha256sum` prints them.
@@ -56,7 +57,7 @@ fn checksum(name: &str) -> String {
     let digits = digits.map_or("", |(digits, _)| digits);
     let bytes = (0..digits.len() / 2).filter_map(|n| digits.get(2 * n..2 * n + 2));
     let bytes: Vec<u8> = bytes.filter_map(|two| u8::from_str_radix(two, 16).ok()).collect();
-    base64(&bytes)
+    BASE64_STANDARD.encode(bytes)
 }
 
 /// JSON in which no `<` ends an element.
