@@ -140,7 +140,7 @@ pub use pipe::{Pipe, PipeReader};
 pub use probe::{Found, probe, probe_in, probe_pipe};
 pub use problem::{Conversion, Note, OpenError, Problem, Severity};
 pub use raw::Raw;
-pub use read_if::read_if;
+pub use read_if::{open_if, read_if};
 pub use replacement::Replacement;
 pub use sink::{Layout, Sink};
 pub use sink_registers::assignments;

@@ -1,7 +1,7 @@
 //! Files of one kind among others, which may be pipes.
 
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use tracewright_base::Invalid;
@@ -21,21 +21,32 @@ pub fn read_if(
     most: u64,
     wanted: &dyn Fn(&[u8]) -> bool,
 ) -> Result<Option<Vec<u8>>, Invalid> {
+    let Some(from) = open_if(path, wanted)? else { return Ok(None) };
+    let mut bytes = Vec::new();
     let failed = |error: io::Error| Invalid::from(reason(&error));
-    if fs::metadata(path).map_err(failed)?.is_dir() {
-        return Ok(None);
-    }
-    let (mut from, mut bytes) = (File::open(path).map_err(failed)?, Vec::new());
-    Read::by_ref(&mut from).take(HEAD).read_to_end(&mut bytes).map_err(failed)?;
-    if !wanted(&bytes) {
-        return Ok(None);
-    }
-    let left = most.saturating_add(1).saturating_sub(bytes.len() as u64);
-    from.take(left).read_to_end(&mut bytes).map_err(failed)?;
+    from.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
     match bytes.len() as u64 > most {
         true => Err(format!("it has more than {most} bytes").into()),
         false => Ok(Some(bytes)),
     }
+}
+
+/// As [`read_if`], for files of any size: a reader from their beginning.
+///
+/// # Errors
+/// The reason why it is not read.
+pub fn open_if(
+    path: &Path,
+    wanted: &dyn Fn(&[u8]) -> bool,
+) -> Result<Option<impl BufRead + use<>>, Invalid> {
+    let failed = |error: io::Error| Invalid::from(reason(&error));
+    if fs::metadata(path).map_err(failed)?.is_dir() {
+        return Ok(None);
+    }
+    let (mut from, mut head) = (File::open(path).map_err(failed)?, Vec::new());
+    Read::by_ref(&mut from).take(HEAD).read_to_end(&mut head).map_err(failed)?;
+    let is_wanted = wanted(&head);
+    Ok(is_wanted.then(|| io::Cursor::new(head).chain(BufReader::new(from))))
 }
 
 #[cfg(test)]

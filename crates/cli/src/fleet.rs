@@ -1,17 +1,18 @@
 //! Units of captures: which there are, what they compute, and the files of parts.
 
 mod copies;
+mod list_share;
 mod reading;
 mod same_programs;
 mod shown;
 mod work;
 
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
-use tracewright::capture::{Exclusive, ExclusiveError, Written, read_if};
+use tracewright::capture::{Exclusive, ExclusiveError, Written, open_if};
 use tracewright::decode::Jobs;
 use tracewright_fleet as fleet;
 use tracewright_fleet::{Job, Measured, Part, Payload, Piece, States};
@@ -25,15 +26,18 @@ use crate::report;
 
 pub use reading::{Opened, Reading};
 pub use shown::{Parts, Shown};
-pub use work::Work;
+pub use work::{Survey, Work, read_plan};
 
-/// The most bytes of a part, and of a plan.
-const MAX_PART: u64 = 1 << 32;
+/// Bytes that are buffered before they are written.
+const BUFFERED: usize = 1 << 16;
 
 /// The name of the job of profiles and coverage.
 pub const COUNTS: &str = "counts";
 /// The name of the job of branch lists.
 pub const BRANCH_LIST: &str = "branch-list";
+
+/// What follows the name of a job of a list whose captures may be of different programs.
+pub const FORCED: &str = " force";
 
 /// A job with this name. Transactions that are withheld have no borders.
 pub fn job(name: &str, committed: bool, divides: bool) -> Job {
@@ -90,20 +94,26 @@ pub fn write(
 ) -> Result<(), Fail> {
     let path = path.filter(|path| !is_standard(path));
     writable(path, inputs)?;
-    let bytes = part.write();
-    let Some(path) = path else {
-        let mut output = Output::standard()?;
-        output.put(&bytes);
-        output.failed()?;
-        return output.close();
-    };
-    exclusive(&bytes, path, quiet)
+    written(&|to| part.write_to(to), path, quiet)
 }
 
-/// Writes a file. One that is there must have the same bytes.
-pub fn exclusive(bytes: &[u8], path: &Path, quiet: bool) -> Result<(), Fail> {
+/// Writes a file, or to standard output. A file that is there must have the same bytes.
+pub fn written(
+    write: &dyn Fn(&mut dyn Write) -> io::Result<()>,
+    path: Option<&Path>,
+    quiet: bool,
+) -> Result<(), Fail> {
+    let Some(path) = path.filter(|path| !is_standard(path)) else {
+        let mut output = Output::standard()?;
+        let done = write(&mut output);
+        output.check(done)?;
+        return output.close();
+    };
     let mut file = Exclusive::new(path).map_err(|error| unwritten(path, error))?;
-    file.write_all(bytes).map_err(|error| unwritten(path, error.into()))?;
+    let mut buffered = BufWriter::with_capacity(BUFFERED, &mut file);
+    let done = write(&mut buffered).and_then(|()| buffered.flush());
+    drop(buffered);
+    done.map_err(|error| unwritten(path, error.into()))?;
     match file.finish() {
         Ok(Written::Same) if !quiet => {
             message::line(&format!("note: {} was there, with the same content", path.display()));
@@ -131,8 +141,10 @@ pub fn failed_units(part: &Part) {
 /// Reads the part at `path`, also of a pipe; `None` where it is no part.
 pub fn read(path: &Path) -> Result<Option<Part>, Fail> {
     let failed = |why: String| Fail::input(path, &why);
-    match read_if(path, MAX_PART, &Part::is_at).map_err(|why| failed(why.to_string()))? {
-        Some(bytes) => Part::read(&bytes).map(Some).map_err(|error| failed(error.to_string())),
+    match open_if(path, &Part::is_at).map_err(|why| failed(why.to_string()))? {
+        Some(mut from) => {
+            Part::read_from(&mut from).map(Some).map_err(|error| failed(error.to_string()))
+        }
         None if std::fs::metadata(path).is_ok_and(|own| own.is_file() || own.is_dir()) => Ok(None),
         None => {
             let what = "it is no regular file, and no part of --units; other files are read where \

@@ -1,5 +1,8 @@
 //! What a unit is a part of: a capture, and how it is decoded.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use tracewright::Trace;
 use tracewright::analysis::coverage_runs::{Digest, Digester};
 use tracewright::capture::Buffer;
@@ -18,7 +21,7 @@ pub struct Extent {
     /// The number of the buffer in the capture.
     pub number: usize,
     /// Its name there.
-    pub name: String,
+    pub name: Arc<str>,
     /// The number of bytes.
     pub bytes: u64,
     /// The number of segments; 1 where there is no index.
@@ -67,7 +70,7 @@ impl CaptureIdentity {
             programs.number(memory);
             buffers.push(Extent {
                 number: plan.buffer,
-                name: buffer.name.clone(),
+                name: buffer.name.as_str().into(),
                 bytes: buffer.len(),
                 segments: indexed.map_or(1, IndexedBuffer::len),
             });
@@ -80,6 +83,23 @@ impl CaptureIdentity {
     pub fn buffer(&self, number: usize) -> Option<&Extent> {
         self.buffers.iter().find(|own| own.number == number)
     }
+}
+
+/// Captures by the digests of their data.
+pub type Captures = BTreeMap<Digest, Arc<CaptureIdentity>>;
+
+/// Adds a capture, whose names are those of the first of `all` where they are equal: thousands of
+/// captures have the same. Returns the one that was there.
+pub(crate) fn insert(all: &mut Captures, mut own: CaptureIdentity) -> Option<Arc<CaptureIdentity>> {
+    if let Some((_, first)) = all.first_key_value() {
+        for (own, first) in own.buffers.iter_mut().zip(&first.buffers) {
+            if own.name == first.name {
+                own.name = Arc::clone(&first.name);
+            }
+        }
+    }
+    own.buffers.shrink_to_fit();
+    all.insert(own.data, Arc::new(own))
 }
 
 /// The index of the buffer of `plan`, where it has all of its segments.
@@ -104,7 +124,8 @@ fn of_segments(index: &IndexedBuffer, to: &mut Digester) -> Result<(), FleetErro
 /// The digest of the bytes of a buffer.
 fn of_bytes(buffer: &Buffer, to: &mut Digester) -> Result<(), FleetError> {
     to.text("bytes");
-    let (mut reader, mut space) = (from(buffer, 0), vec![0; READ]);
+    let size = usize::try_from(buffer.len()).unwrap_or(READ).clamp(1, READ);
+    let (mut reader, mut space) = (from(buffer, 0), vec![0; size]);
     let mut len = 0;
     loop {
         let bytes = fill(&mut *reader, &mut space)?;

@@ -1,10 +1,10 @@
 //! What differs between parts of different plans.
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use tracewright::analysis::coverage_runs::Digest;
 
-use crate::capture::{CaptureIdentity, Extent};
+use crate::capture::{CaptureIdentity, Captures, Extent};
 use crate::error::{FleetError, short};
 
 /// Why the same data are divided in another way.
@@ -13,7 +13,7 @@ const OTHER_INDEX: &str = "an index was made, changed or left out between both";
 /// What a part is of.
 pub(crate) struct Origin<'a> {
     /// The captures of which it has units.
-    pub(crate) captures: &'a BTreeMap<Digest, CaptureIdentity>,
+    pub(crate) captures: &'a Captures,
     /// The number of captures of the plan.
     pub(crate) total: usize,
     /// The digest of the plan.
@@ -77,11 +77,11 @@ fn of_decoder(own: &CaptureIdentity, its: &CaptureIdentity, of: &str, all: &mut 
 /// Two captures of which the digests of data differ. Where there is an index, it is part of the
 /// digest.
 fn of_data(own: &CaptureIdentity, its: &CaptureIdentity, all: &mut Vec<String>) {
-    let names = |own: &CaptureIdentity| -> Vec<(usize, String)> {
-        own.buffers.iter().map(|own| (own.number, own.name.clone())).collect()
+    let names = |own: &CaptureIdentity| -> Vec<(usize, Arc<str>)> {
+        own.buffers.iter().map(|own| (own.number, Arc::clone(&own.name))).collect()
     };
     let text = |own: &CaptureIdentity| {
-        let names: Vec<&str> = own.buffers.iter().map(|own| own.name.as_str()).collect();
+        let names: Vec<&str> = own.buffers.iter().map(|own| &*own.name).collect();
         names.join(", ")
     };
     if names(own) != names(its) {

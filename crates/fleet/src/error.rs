@@ -51,6 +51,8 @@ pub enum FleetError {
         /// The identifiers of the units.
         units: [String; 2],
     },
+    /// Two parts have the same captures of a list.
+    SharedCaptures(String),
     /// The state at the end of a unit is not that at the beginning of the next one.
     Border {
         /// Where.
@@ -103,6 +105,9 @@ impl fmt::Display for FleetError {
                 f,
                 "{segments} would be counted twice: they are in unit {one}, and in unit {other}"
             ),
+            FleetError::SharedCaptures(captures) => {
+                write!(f, "{captures} would be counted twice: two parts have them")
+            }
             FleetError::Border { segments, units: [one, other] } => write!(
                 f,
                 "{segments}: unit {other} did not begin in the state in which unit {one} ended; make \

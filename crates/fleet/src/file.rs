@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::io::{self, BufRead, Write};
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use crate::capture::insert;
 use crate::error::FleetError;
 use crate::lines::{
-    Lines, capture, digest, is_at, number, other, parse, read, read_capture, refused,
+    Expected, Lines, capture, digest, is_at, number, other, read, read_capture, refused,
 };
 use crate::part::{Done, Part, Payload};
 use crate::plan::Piece;
@@ -15,7 +18,8 @@ use crate::plan::Piece;
 /// The type of the first line.
 const TYPE: &str = "tracewright-part";
 /// The version of the format.
-const VERSION: u64 = 3;
+const VERSION: u64 = 4;
+const EXPECTED: Expected = Expected { of: TYPE, version: VERSION, what: "part" };
 
 impl Part {
     /// Whether a file with these first bytes is a part.
@@ -25,40 +29,54 @@ impl Part {
 
     /// The file. Equal parts have equal bytes.
     pub fn write(&self) -> Vec<u8> {
-        let mut lines = Lines::default();
+        let mut bytes = Vec::new();
+        // A vector takes all bytes.
+        let _ = self.write_to(&mut bytes);
+        bytes
+    }
+
+    /// Writes the file to `to`.
+    ///
+    /// # Errors
+    /// Those of `to`.
+    pub fn write_to(&self, to: impl Write) -> io::Result<()> {
+        let mut lines = Lines::new(to);
         let (rows, head) = match &self.payload {
             Payload::Counts(_) => (false, Value::Null),
             Payload::Rows { head, .. } => (true, json!(head)),
         };
         lines.put(format_args!(
             "{{\"type\":\"{TYPE}\",\"version\":{VERSION},\"tool\":{},\"job\":{},\"plan\":\"{}\",\
-             \"captures\":{},\"rows\":{rows},\"head\":{head}}}",
+             \"captures\":{},\"listed\":{},\"rows\":{rows},\"head\":{head}}}",
             json!(self.tool),
             json!(self.job),
             self.plan,
-            self.total
-        ));
-        self.captures.values().for_each(|own| lines.put(format_args!("{}", capture(own, None))));
-        let mut units: BTreeMap<&str, String> = BTreeMap::new();
-        for (own, done) in &self.pieces {
-            let pieces = units.entry(&done.unit).or_default();
-            if !pieces.is_empty() {
-                pieces.push(',');
-            }
-            piece(own, done, pieces);
+            self.total,
+            json!(self.listed)
+        ))?;
+        for own in self.captures.values() {
+            lines.put(format_args!("{}", capture(own, None)))?;
         }
-        for (id, pieces) in units {
-            let failed = self.failed.get(id);
+        let mut units: Vec<_> = self.pieces.iter().collect();
+        units.sort_by(|(_, one), (_, other)| one.unit.cmp(&other.unit));
+        for pieces in units.chunk_by(|(_, one), (_, other)| one.unit == other.unit) {
+            let Some((_, Done { unit: id, .. })) = pieces.first() else { continue };
+            let mut text = String::new();
+            for (n, (own, done)) in pieces.iter().enumerate() {
+                text.push_str(if n > 0 { "," } else { "" });
+                piece(own, done, &mut text);
+            }
+            let failed = self.failed.get(&**id);
             let failed = failed.map_or(String::new(), |why| format!("\"failed\":{},", json!(why)));
             lines.put(format_args!(
-                "{{\"type\":\"unit\",\"id\":{},{failed}\"pieces\":[{pieces}]}}",
-                json!(id),
-            ));
+                "{{\"type\":\"unit\",\"id\":{},{failed}\"pieces\":[{text}]}}",
+                json!(**id),
+            ))?;
         }
         match &self.payload {
             Payload::Counts(counts) => {
                 for (key, count) in counts {
-                    lines.put(format_args!("[{},{count}]", json!(key)));
+                    lines.put(format_args!("[{},{count}]", json!(key)))?;
                 }
             }
             Payload::Rows { rows, .. } => {
@@ -67,7 +85,7 @@ impl Part {
                     lines.put(format_args!(
                         "[\"{capture}\",{buffer},{begin},{end},{}]",
                         json!(text)
-                    ));
+                    ))?;
                 }
             }
         }
@@ -80,14 +98,25 @@ impl Part {
     /// [`FleetError::NotAPart`], also where the file was cut or altered, and where its own units
     /// have a segment in common.
     pub fn read(bytes: &[u8]) -> Result<Part, FleetError> {
-        let (head, lines) = read(bytes, TYPE, VERSION, "part")?;
-        let part = first(&head).ok_or_else(|| other(1, "part"))?;
-        let (mut part, mut count) = (part, 1);
-        for line in lines {
-            count += 1;
-            let added = parse(line).and_then(|own| part.line(&own));
-            added.ok_or_else(|| other(count, "part"))?.map_err(|error| refused(count, &error))?;
-        }
+        Part::read_from(&mut &*bytes)
+    }
+
+    /// Reads a file to its end.
+    ///
+    /// # Errors
+    /// As [`read`](Part::read), and those of `from`.
+    pub fn read_from(from: &mut dyn BufRead) -> Result<Part, FleetError> {
+        let (mut part, mut count) = (None, 1);
+        read(from, &EXPECTED, &mut |n, line| {
+            count = n;
+            let Some(part) = &mut part else {
+                part = Some(first(line).ok_or_else(|| other(n, "part"))?);
+                return Ok(());
+            };
+            let added = Part::line(part, line).ok_or_else(|| other(n, "part"))?;
+            added.map_err(|error| refused(n, &error))
+        })?;
+        let part = part.ok_or_else(|| other(1, "part"))?;
         part.check_pieces().map_err(|why| refused(count, &why))?;
         Ok(part)
     }
@@ -100,12 +129,12 @@ impl Part {
         match line.get("type")?.as_str()? {
             "capture" => {
                 let own = read_capture(line)?;
-                self.captures.insert(own.data, own).is_none().then_some(Ok(()))
+                insert(&mut self.captures, own).is_none().then_some(Ok(()))
             }
             "unit" => {
-                let unit = line.get("id")?.as_str()?.to_owned();
+                let unit: Arc<str> = line.get("id")?.as_str()?.into();
                 if let Some(why) = line.get("failed") {
-                    self.failed.insert(unit.clone(), why.as_str()?.to_owned());
+                    self.failed.insert(unit.to_string(), why.as_str()?.to_owned());
                 }
                 let pieces = line.get("pieces")?.as_array()?.iter();
                 let pieces =
@@ -145,12 +174,22 @@ fn first(line: &Value) -> Option<Part> {
         }
         false => Payload::Counts(BTreeMap::new()),
     };
+    let total = number(line.get("captures")?)?;
+    let mut listed = Vec::new();
+    for own in line.get("listed")?.as_array()? {
+        let [begin, end] = own.as_array()?.as_slice() else { return None };
+        let (begin, end) = (number(begin)?, number(end)?);
+        let after = listed.last().map_or(0, |(_, last): &(usize, usize)| last + 1);
+        let is_next = (listed.is_empty() || after <= begin) && begin < end && end <= total;
+        is_next.then(|| listed.push((begin, end)))?;
+    }
     Some(Part {
         tool: line.get("tool")?.as_str()?.to_owned(),
         job: line.get("job")?.as_str()?.to_owned(),
         plan: digest(line.get("plan")?)?,
-        total: number(line.get("captures")?)?,
-        captures: BTreeMap::new(),
+        total,
+        listed,
+        captures: crate::Captures::new(),
         pieces: BTreeMap::new(),
         failed: BTreeMap::new(),
         payload,
@@ -161,22 +200,22 @@ fn first(line: &Value) -> Option<Part> {
 fn piece(own: &Piece, done: &Done, to: &mut String) {
     let Piece { capture, buffer, segments: (begin, end) } = own;
     let _ = write!(to, "[\"{capture}\",{buffer},{begin},{end},");
-    let _ = match &done.states {
+    let _ = match done.states.as_deref() {
         Some([begin, end]) => write!(to, "[\"{begin}\",\"{end}\"]]"),
         None => write!(to, "null]"),
     };
 }
 
-fn read_piece(value: &Value, unit: &str) -> Option<(Piece, Done)> {
+fn read_piece(value: &Value, unit: &Arc<str>) -> Option<(Piece, Done)> {
     let [capture, buffer, begin, end, states] = value.as_array()?.as_slice() else { return None };
     let states = match states {
         Value::Null => None,
         other => {
             let [begin, end] = other.as_array()?.as_slice() else { return None };
-            Some([digest(begin)?, digest(end)?])
+            Some(Box::new([digest(begin)?, digest(end)?]))
         }
     };
     let segments = (number(begin)?, number(end)?);
     let piece = Piece { capture: digest(capture)?, buffer: number(buffer)?, segments };
-    Some((piece, Done { unit: unit.to_owned(), states }))
+    Some((piece, Done { unit: Arc::clone(unit), states }))
 }

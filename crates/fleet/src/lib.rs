@@ -44,7 +44,7 @@ mod part;
 mod plan;
 mod plan_file;
 
-pub use capture::{CaptureIdentity, Extent, divided};
+pub use capture::{CaptureIdentity, Captures, Extent, divided};
 pub use counts::BufferCounts;
 pub use error::FleetError;
 pub use measure::Measured;

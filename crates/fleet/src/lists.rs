@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use tracewright::capture::perf::{BinaryKind, BranchList, ListedBinary, Sequence};
 
-use crate::part::Payload;
+use crate::part::{Part, Payload};
 
 /// Adds the sequences of `list`.
 pub fn put(list: &BranchList, to: &mut Payload) {
@@ -21,6 +21,29 @@ pub fn put(list: &BranchList, to: &mut Payload) {
             to.count(format!("list {kind} {start:x} {id} {address:x} {len} {bits} {path}"), *count);
         }
     }
+}
+
+/// Why the captures of a list, which were compared in each share only, are of different programs as
+/// far as the branch list of all shows: a program file has several build identifiers, or none and
+/// the programs of the captures differ.
+pub fn different_programs(part: &Part) -> Option<String> {
+    let list = take(&part.payload)?;
+    let mut programs = part.captures.values().map(|own| own.programs);
+    let first = programs.next();
+    let differ = programs.any(|own| Some(own) != first);
+    let mut known: BTreeMap<&str, &[u8]> = BTreeMap::new();
+    for ListedBinary { path, build_id, .. } in &list.binaries {
+        if build_id.is_empty() && differ {
+            return Some(format!(
+                "{path} has no build identifier, and the programs of the captures differ"
+            ));
+        }
+        if let Some(other) = known.insert(path, build_id).filter(|other| other != build_id) {
+            let (one, other) = (hex(other), hex(build_id));
+            return Some(format!("{path} has the build identifiers {one} and {other}"));
+        }
+    }
+    None
 }
 
 /// The list of counts; `None` where they are no list.

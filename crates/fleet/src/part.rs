@@ -1,10 +1,11 @@
 //! The result of some units of a job, with what it was made of.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use tracewright::analysis::coverage_runs::Digest;
 
-use crate::capture::CaptureIdentity;
+use crate::capture::Captures;
 use crate::difference::{self, Origin};
 use crate::error::{FleetError, short};
 use crate::plan::{Piece, Plan, TOOL, Unit};
@@ -16,10 +17,10 @@ pub type States = Option<[Digest; 2]>;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Done {
     /// The identifier of the unit.
-    pub unit: String,
+    pub unit: Arc<str>,
     /// The digests of the states before the first segment and after the last; `None` where there is
     /// no state.
-    pub states: States,
+    pub states: Option<Box<[Digest; 2]>>,
 }
 
 /// What units have computed.
@@ -84,8 +85,11 @@ pub struct Part {
     pub plan: Digest,
     /// The number of captures of the plan.
     pub total: usize,
+    /// The positions in the list of all captures that the units are of, in order, where the parts
+    /// are those of shares of a list: runs that are not adjacent.
+    pub listed: Vec<(usize, usize)>,
     /// The captures of which there are units.
-    pub captures: BTreeMap<Digest, CaptureIdentity>,
+    pub captures: Captures,
     /// The pieces of the units. No two of them have a segment in common.
     pub pieces: BTreeMap<Piece, Done>,
     /// The units that could not be decoded, by their identifiers, and why. Nothing is counted of
@@ -93,6 +97,14 @@ pub struct Part {
     pub failed: BTreeMap<String, String>,
     /// What the others have computed.
     pub payload: Payload,
+}
+
+/// Positions in a list of captures, counted from 1.
+fn positions((begin, end): (usize, usize)) -> String {
+    match end - begin {
+        1 => format!("capture {end} of the list"),
+        _ => format!("captures {} to {end} of the list", begin + 1),
+    }
 }
 
 impl Part {
@@ -103,7 +115,8 @@ impl Part {
             job: plan.job.name.clone(),
             plan: plan.digest(),
             total: plan.total,
-            captures: BTreeMap::new(),
+            listed: plan.listed.into_iter().collect(),
+            captures: Captures::new(),
             pieces: BTreeMap::new(),
             failed: BTreeMap::new(),
             payload,
@@ -121,11 +134,13 @@ impl Part {
         unit: &Unit,
         states: Vec<States>,
     ) -> Result<(), FleetError> {
+        let id: Arc<str> = unit.id.as_str().into();
         for (piece, states) in unit.pieces.iter().zip(states) {
             if let Some(own) = plan.captures.get(&piece.capture) {
-                self.captures.insert(piece.capture, own.clone());
+                self.captures.insert(piece.capture, Arc::clone(own));
             }
-            self.put(piece.clone(), Done { unit: unit.id.clone(), states })?;
+            let done = Done { unit: Arc::clone(&id), states: states.map(Box::new) };
+            self.put(piece.clone(), done)?;
         }
         Ok(())
     }
@@ -160,7 +175,12 @@ impl Part {
         equal("version", &self.tool, &other.tool)?;
         equal("job", &self.job, &other.job)?;
         difference::check(&self.origin(), &other.origin())?;
-        self.captures.extend(other.captures);
+        for own in other.listed {
+            self.put_listed(own)?;
+        }
+        for (data, own) in other.captures {
+            self.captures.entry(data).or_insert(own);
+        }
         self.failed.extend(other.failed);
         for (piece, done) in other.pieces {
             self.put(piece, done)?;
@@ -182,6 +202,25 @@ impl Part {
         Ok(())
     }
 
+    /// Adds positions of the list. Fails where some of them are there.
+    fn put_listed(&mut self, (begin, end): (usize, usize)) -> Result<(), FleetError> {
+        let at = self.listed.partition_point(|own| own.0 < begin);
+        self.listed.insert(at, (begin, end));
+        let shared = self.listed.windows(2).find_map(|pair| match pair {
+            [one, other] if other.0 < one.1 => Some((other.0, one.1.min(other.1))),
+            _ => None,
+        });
+        if let Some(shared) = shared {
+            return Err(FleetError::SharedCaptures(positions(shared)));
+        }
+        self.listed.dedup_by(|next, own| {
+            let adjacent = own.1 == next.0;
+            own.1 = if adjacent { next.1 } else { own.1 };
+            adjacent
+        });
+        Ok(())
+    }
+
     fn origin(&self) -> Origin<'_> {
         Origin { captures: &self.captures, total: self.total, plan: self.plan }
     }
@@ -190,7 +229,7 @@ impl Part {
     fn place(&self, piece: &Piece) -> String {
         let Piece { capture, buffer, segments: (begin, end) } = piece;
         let known = self.captures.get(capture).and_then(|own| own.buffer(*buffer));
-        let name = known.map_or_else(|| buffer.to_string(), |own| own.name.clone());
+        let name = known.map_or_else(|| buffer.to_string(), |own| own.name.to_string());
         match known {
             Some(own) if own.segments == 1 => {
                 format!("buffer {name} of capture {}", short(capture))
@@ -209,13 +248,14 @@ impl Part {
             return Ok(());
         }
         let segments = || self.place(after);
-        let units = || [one.unit.clone(), other.unit.clone()];
+        let units = || [one.unit.to_string(), other.unit.to_string()];
         let (end, begin) = (before.segments.1, after.segments.0);
         if begin < end || before == after {
             return Err(FleetError::Shared { segments: segments(), units: units() });
         }
-        let states = (one.states.map(|own| own[1]), other.states.map(|own| own[0]));
-        let decoded = [one, other].iter().all(|own| !self.failed.contains_key(&own.unit));
+        let states =
+            (one.states.as_ref().map(|own| own[1]), other.states.as_ref().map(|own| own[0]));
+        let decoded = [one, other].iter().all(|own| !self.failed.contains_key(&*own.unit));
         if begin == end && decoded && states.0 != states.1 {
             return Err(FleetError::Border { segments: segments(), units: units() });
         }
@@ -252,12 +292,34 @@ impl Part {
                 }
             }
         }
+        if !self.listed.is_empty() {
+            let mut at = 0;
+            for (begin, end) in self.listed.iter().copied().chain([(self.total, self.total)]) {
+                lacking.extend((begin > at).then(|| positions((at, begin))));
+                at = end;
+            }
+            return lacking;
+        }
         match self.total.saturating_sub(self.captures.len()) {
             0 => {}
             1 => lacking.push("a capture of which there is no unit".to_owned()),
             count => lacking.push(format!("{count} captures of which there is no unit")),
         }
         lacking
+    }
+
+    /// The units of `plan` of which something is in no unit of the part.
+    pub fn lacking_units<'a>(&self, plan: &'a Plan) -> Vec<&'a Unit> {
+        let covered = |piece: &Piece| {
+            let place = |segments| Piece { segments, ..piece.clone() };
+            let (mut at, end) = piece.segments;
+            let own = self.pieces.range(place((0, 0))..place((end, 0)));
+            for (begin, end) in own.map(|(own, _)| own.segments) {
+                at = if begin <= at { at.max(end) } else { at };
+            }
+            at >= end
+        };
+        plan.units.iter().filter(|unit| !unit.pieces.iter().all(covered)).collect()
     }
 
     /// Fails where units of the plan are lacking, and where more than `allowed` of them could not

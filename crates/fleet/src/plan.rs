@@ -6,7 +6,7 @@ use std::ops::Range;
 use tracewright::analysis::coverage_runs::{Digest, Digester};
 use tracewright::index::IndexedBuffer;
 
-use crate::capture::CaptureIdentity;
+use crate::capture::{CaptureIdentity, Captures, insert};
 use crate::difference;
 use crate::error::FleetError;
 
@@ -68,9 +68,12 @@ pub struct Plan {
     /// The number of all captures.
     pub(crate) total: usize,
     /// The captures; of an extract those of its units.
-    pub captures: BTreeMap<Digest, CaptureIdentity>,
+    pub captures: Captures,
     /// The units. Their order does not depend on that of the captures.
     pub units: Vec<Unit>,
+    /// The positions in the list of all captures that the units are of, where the plan is that of
+    /// a share of a list.
+    pub(crate) listed: Option<(usize, usize)>,
 }
 
 /// The version of the tool, which is part of each identity.
@@ -104,33 +107,35 @@ impl Plan {
     /// # Errors
     /// [`FleetError::SameCapture`] for captures that have trace.
     pub fn new(job: Job, captures: Vec<Planned>, size: u64) -> Result<Plan, FleetError> {
-        let mut by_programs: BTreeMap<(Digest, Digest), Planned> = BTreeMap::new();
-        let mut all = BTreeMap::new();
-        for planned in captures {
-            let identity = &planned.identity;
+        let mut by_programs: BTreeMap<(Digest, Digest), Vec<Vec<usize>>> = BTreeMap::new();
+        let mut all = Captures::new();
+        for Planned { identity, borders } in captures {
             if identity.buffers.is_empty() {
                 // There is no unit of it.
                 continue;
             }
             let is_empty = identity.buffers.iter().all(|own| own.bytes == 0);
-            if all.insert(identity.data, identity.clone()).is_some() && !is_empty {
-                return Err(FleetError::SameCapture(identity.data));
+            let (data, programs) = (identity.data, identity.programs);
+            if insert(&mut all, identity).is_some() && !is_empty {
+                return Err(FleetError::SameCapture(data));
             }
-            by_programs.insert((identity.programs, identity.data), planned);
+            by_programs.insert((programs, data), borders);
         }
         let (digest, total) = (digest(&job, &all), all.len());
-        let mut plan = Plan { job, digest, total, captures: all, units: Vec::new() };
+        let units = Vec::new();
+        let mut plan = Plan { job, digest, total, captures: all, units, listed: None };
         let (mut open, mut bytes, mut weight, mut programs) = (Vec::new(), 0u64, 0u64, None);
-        for ((own, _), planned) in &by_programs {
-            for (piece, len) in pieces(planned, plan.job.divides) {
+        for ((own, data), borders) in by_programs {
+            let Some(identity) = plan.captures.get(&data).cloned() else { continue };
+            for (piece, len) in pieces(&identity, &borders, plan.job.divides) {
                 let its = len.max(size.div_ceil(PIECES));
                 let full =
                     weight >= size || weight.saturating_add(its) > size.saturating_mul(PACKED);
-                if full || programs != Some(*own) {
+                if full || programs != Some(own) {
                     plan.push(std::mem::take(&mut open), std::mem::take(&mut bytes));
                     weight = 0;
                 }
-                programs = Some(*own);
+                programs = Some(own);
                 bytes = bytes.saturating_add(len);
                 weight = weight.saturating_add(its);
                 open.push(piece);
@@ -138,6 +143,30 @@ impl Plan {
         }
         plan.push(open, bytes);
         Ok(plan)
+    }
+
+    /// The plan of a share of a list of `total` captures, those at `positions`, which are added
+    /// with [`admit`](Plan::admit). `list` is a digest of the list: the parts that add up have the
+    /// same.
+    pub fn of_list(job: Job, list: &Digest, total: usize, positions: Range<usize>) -> Plan {
+        let mut digester = Digester::default();
+        [TOOL, &job.name, "list"].into_iter().for_each(|text| digester.text(text));
+        digester.add(&list.0);
+        let digest = digester.finish();
+        let listed = Some((positions.start, positions.end));
+        Plan { job, digest, total, captures: Captures::new(), units: Vec::new(), listed }
+    }
+
+    /// Makes `identity` the only capture of the plan, and its buffers, which are not divided, the
+    /// only unit. `None`: it has no buffer.
+    pub fn admit(&mut self, identity: CaptureIdentity) -> Option<Unit> {
+        let borders: Vec<_> = identity.buffers.iter().map(|own| vec![0, own.segments]).collect();
+        self.captures.clear();
+        self.units.clear();
+        let (all, bytes): (Vec<_>, Vec<_>) = pieces(&identity, &borders, false).into_iter().unzip();
+        insert(&mut self.captures, identity);
+        self.push(all, bytes.iter().sum());
+        self.units.pop()
     }
 
     fn push(&mut self, pieces: Vec<Piece>, bytes: u64) {
@@ -179,16 +208,18 @@ impl Plan {
     /// # Errors
     /// [`FleetError::OtherCapture`].
     pub fn check(&self, data: &Digest, opened: &CaptureIdentity) -> Result<(), FleetError> {
-        let Some(own) = self.captures.get(data).filter(|own| *own != opened) else {
+        let Some(own) = self.captures.get(data).filter(|own| ***own != *opened) else {
             return Ok(());
         };
         Err(FleetError::OtherCapture(difference::of_captures(own, opened)))
     }
-    /// Share `number` of `of`, which is counted from 1: consecutive units. All shares together are
+
+    /// Share `number` of `of`, which is counted from 1: the positions of consecutive units. All shares together are
     /// all units.
-    pub fn share(&self, number: usize, of: usize) -> &[Unit] {
+    pub fn share(&self, number: usize, of: usize) -> Range<usize> {
+        let number = number.min(of);
         let at = |n: usize| (n as u128 * self.units.len() as u128 / of.max(1) as u128) as usize;
-        self.units.get(at(number.saturating_sub(1))..at(number)).unwrap_or_default()
+        at(number.saturating_sub(1))..at(number)
     }
 
     /// The unit with this identifier.
@@ -203,7 +234,7 @@ impl Plan {
 }
 
 /// The digest of `captures` and `job`.
-pub(crate) fn digest(job: &Job, captures: &BTreeMap<Digest, CaptureIdentity>) -> Digest {
+pub(crate) fn digest(job: &Job, captures: &Captures) -> Digest {
     let mut digester = Digester::default();
     digester.text(TOOL);
     digester.text(&job.name);
@@ -214,8 +245,7 @@ pub(crate) fn digest(job: &Job, captures: &BTreeMap<Digest, CaptureIdentity>) ->
 }
 
 /// The pieces of a capture, and their bytes.
-fn pieces(planned: &Planned, divides: bool) -> Vec<(Piece, u64)> {
-    let Planned { identity, borders } = planned;
+fn pieces(identity: &CaptureIdentity, borders: &[Vec<usize>], divides: bool) -> Vec<(Piece, u64)> {
     let mut all = Vec::new();
     for (own, borders) in identity.buffers.iter().zip(borders) {
         let whole = [0, own.segments];

@@ -1,13 +1,15 @@
 //! Plans as files: lines of JSON. `docs/units.md` describes them.
 
 use std::collections::BTreeMap;
+use std::io::{self, BufRead, Write};
 
 use serde_json::{Value, json};
 use tracewright::analysis::coverage_runs::Digest;
 
+use crate::capture::{Captures, insert};
 use crate::error::FleetError;
 use crate::lines::{
-    Lines, capture, digest, is_at, number, other, parse, read, read_capture, refused,
+    Expected, Lines, capture, digest, is_at, number, other, read, read_capture, refused,
 };
 use crate::plan::{self, Job, Piece, Plan, TOOL, Unit};
 
@@ -15,6 +17,7 @@ use crate::plan::{self, Job, Piece, Plan, TOOL, Unit};
 const TYPE: &str = "tracewright-plan";
 /// The version of the format.
 const VERSION: u64 = 1;
+const EXPECTED: Expected = Expected { of: TYPE, version: VERSION, what: "plan" };
 
 /// A plan, and where its captures are.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,7 +25,7 @@ pub struct PlanFile {
     /// The plan.
     pub plan: Plan,
     /// The paths of the captures.
-    pub paths: BTreeMap<Digest, String>,
+    pub paths: BTreeMap<Digest, Box<str>>,
 }
 
 impl PlanFile {
@@ -33,9 +36,12 @@ impl PlanFile {
 
     /// The file. A plan of the same captures at the same paths has the same bytes, in whatever
     /// order they are named.
-    pub fn write(&self) -> Vec<u8> {
+    ///
+    /// # Errors
+    /// Those of `to`.
+    pub fn write_to(&self, to: impl Write) -> io::Result<()> {
         let PlanFile { plan, paths } = self;
-        let mut lines = Lines::default();
+        let mut lines = Lines::new(to);
         lines.put(format_args!(
             "{{\"type\":\"{TYPE}\",\"version\":{VERSION},\"tool\":{},\"job\":{},\"divides\":{},\
              \"plan\":\"{}\",\"captures\":{}}}",
@@ -44,10 +50,10 @@ impl PlanFile {
             plan.job.divides,
             plan.digest,
             plan.total,
-        ));
+        ))?;
         for (data, own) in &plan.captures {
-            let path = paths.get(data).map(String::as_str);
-            lines.put(format_args!("{}", capture(own, path)));
+            let path = paths.get(data).map(|path| &**path);
+            lines.put(format_args!("{}", capture(own, path)))?;
         }
         for unit in &plan.units {
             let pieces = unit.pieces.iter().map(|own| {
@@ -59,7 +65,7 @@ impl PlanFile {
                 json!(unit.id),
                 unit.bytes,
                 pieces.collect::<Value>()
-            ));
+            ))?;
         }
         lines.end()
     }
@@ -68,21 +74,17 @@ impl PlanFile {
     ///
     /// # Errors
     /// [`FleetError::NotAPart`], also where the file was cut or altered; [`FleetError::Different`]
-    /// where another version made it.
-    pub fn read(bytes: &[u8]) -> Result<PlanFile, FleetError> {
-        let (head, lines) = read(bytes, TYPE, VERSION, "plan")?;
-        let tool = head.get("tool").and_then(Value::as_str).unwrap_or_default();
-        if tool != TOOL {
-            let values = [tool.to_owned(), TOOL.to_owned()];
-            return Err(FleetError::Different { what: "version", values });
-        }
-        let plan = first(&head).ok_or_else(|| other(1, "plan"))?;
-        let (mut file, mut count) = (PlanFile { plan, paths: BTreeMap::new() }, 1);
-        for line in lines {
-            count += 1;
-            let added = parse(line).and_then(|own| file.line(&own));
-            added.ok_or_else(|| other(count, "plan"))?;
-        }
+    /// where another version made it; those of `from`.
+    pub fn read_from(from: &mut dyn BufRead) -> Result<PlanFile, FleetError> {
+        let mut file = None;
+        read(from, &EXPECTED, &mut |n, line| {
+            let Some(file) = &mut file else {
+                file = Some(PlanFile { plan: first(line)?, paths: BTreeMap::new() });
+                return Ok(());
+            };
+            PlanFile::line(file, line).ok_or_else(|| other(n, "plan"))
+        })?;
+        let file = file.ok_or_else(|| other(1, "plan"))?;
         let plan = &file.plan;
         if plan.captures.len() == plan.total
             && plan::digest(&plan.job, &plan.captures) != plan.digest
@@ -97,9 +99,9 @@ impl PlanFile {
         match line.get("type")?.as_str()? {
             "capture" => {
                 let own = read_capture(line)?;
-                let path = line.get("path")?.as_str()?.to_owned();
+                let path = line.get("path")?.as_str()?.into();
                 self.paths.insert(own.data, path);
-                self.plan.captures.insert(own.data, own).is_none().then_some(())
+                insert(&mut self.plan.captures, own).is_none().then_some(())
             }
             "unit" => {
                 let pieces = line.get("pieces")?.as_array()?.iter();
@@ -125,13 +127,23 @@ impl PlanFile {
 }
 
 /// A plan without captures and units, of the first line.
-fn first(line: &Value) -> Option<Plan> {
+fn first(line: &Value) -> Result<Plan, FleetError> {
+    let tool = line.get("tool").and_then(Value::as_str).unwrap_or_default();
+    if tool != TOOL {
+        let values = [tool.to_owned(), TOOL.to_owned()];
+        return Err(FleetError::Different { what: "version", values });
+    }
+    empty(line).ok_or_else(|| other(1, "plan"))
+}
+
+fn empty(line: &Value) -> Option<Plan> {
     let name = line.get("job")?.as_str()?.to_owned();
     Some(Plan {
         job: Job { name, divides: line.get("divides")?.as_bool()? },
         digest: digest(line.get("plan")?)?,
         total: number(line.get("captures")?)?,
-        captures: BTreeMap::new(),
+        captures: Captures::new(),
         units: Vec::new(),
+        listed: None,
     })
 }

@@ -1,23 +1,31 @@
 //! Sums of many parts.
 
 use std::collections::BTreeMap;
+use std::mem::size_of;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tracewright::analysis::coverage_runs::Digest;
-use tracewright_fleet::{CaptureIdentity, Extent, Job, Part, Payload, Plan, Planned};
+use tracewright_fleet::{
+    CaptureIdentity, Captures, Done, Extent, FleetError, Job, Part, Payload, Piece, Plan, PlanFile,
+    Planned,
+};
 use tracewright_testing::Random;
+
+/// A capture with one buffer.
+fn identity(name: &str, segments: usize) -> CaptureIdentity {
+    let bytes = 1000 * segments as u64;
+    let buffers = vec![Extent { number: 0, name: "ETM".into(), bytes, segments }];
+    let [data, programs, options] =
+        [&format!("data {name}"), "program", "options"].map(|own| Digest::of(own.as_bytes()));
+    CaptureIdentity { data, programs, options, buffers }
+}
 
 /// A plan of captures without an index, and one in many segments.
 fn plan(captures: usize, segments: usize) -> Plan {
     let of = |name: &str, segments: usize| {
-        let bytes = 1000 * segments as u64;
-        let buffers = vec![Extent { number: 0, name: "ETM".to_owned(), bytes, segments }];
-        let [data, programs, options] = [name, "program", "options"].map(|own| {
-            let own = if own == name { format!("data {name}") } else { own.to_owned() };
-            Digest::of(own.as_bytes())
-        });
-        let identity = CaptureIdentity { data, programs, options, buffers };
-        Planned { identity, borders: vec![(0..=segments).collect()] }
+        let borders = vec![(0..=segments).collect()];
+        Planned { identity: identity(name, segments), borders }
     };
     let mut all: Vec<Planned> = (0..captures).map(|n| of(&n.to_string(), 1)).collect();
     all.push(of("long", segments));
@@ -53,4 +61,138 @@ fn ten_thousand_parts_add_up_in_any_order() {
     assert_eq!(sum.payload, Payload::Counts([("key".to_owned(), 10_000)].into()));
     // A second; more than a minute where each part is compared with all.
     assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
+}
+
+/// A part of all units, each of which counted the same.
+fn all(plan: &Plan) -> Part {
+    let mut part = Part::new(plan, Payload::Counts(BTreeMap::new()));
+    for unit in &plan.units {
+        let states = vec![None; unit.pieces.len()];
+        part.add_unit(plan, unit, states).expect("a unit");
+        part.payload.count("key".to_owned(), 1);
+    }
+    part
+}
+
+/// The bytes of memory of captures, but for those that `known` has, and for how a map is divided.
+fn bytes(captures: &Captures, known: &Captures) -> usize {
+    let mut names: Vec<*const u8> = Vec::new();
+    let mut all = 0;
+    for (data, own) in captures {
+        all += size_of::<(Digest, Arc<CaptureIdentity>)>();
+        if known.get(data).is_some_and(|known| Arc::ptr_eq(known, own)) {
+            continue;
+        }
+        all += 2 * size_of::<usize>() + size_of::<CaptureIdentity>();
+        all += own.buffers.capacity() * size_of::<Extent>();
+        for Extent { name, .. } in &own.buffers {
+            if !names.contains(&name.as_ptr()) {
+                names.push(name.as_ptr());
+                all += 2 * size_of::<usize>() + name.len();
+            }
+        }
+    }
+    all
+}
+
+/// What is held of each of many captures: nothing of it is there twice.
+#[test]
+fn a_capture_takes_a_few_hundred_bytes() {
+    const CAPTURES: usize = 10_000;
+    let (job, none) = (Job { name: "branch-list".to_owned(), divides: true }, Captures::new());
+    let planned = (0..CAPTURES)
+        .map(|n| Planned { identity: identity(&n.to_string(), 1), borders: vec![vec![0, 1]] });
+    let plan = Plan::new(job, planned.collect(), 1 << 20).expect("captures that differ");
+    let paths = plan.captures.keys().map(|data| (*data, data.to_string().into())).collect();
+    let (mut file, mut written) = (Vec::new(), Vec::new());
+    PlanFile { plan: plan.clone(), paths }.write_to(&mut file).expect("memory");
+    let read = PlanFile::read_from(&mut &*file).expect("a plan");
+    assert_eq!(read.plan, plan);
+    all(&plan).write_to(&mut written).expect("memory");
+    let merged = Part::read(&written).expect("a part");
+    let part = all(&read.plan);
+    assert_eq!(merged, part);
+    for (of, plan) in [("a plan", &plan), ("a plan that was read", &read.plan)] {
+        let pieces: usize = plan.units.iter().map(|unit| unit.pieces.capacity()).sum();
+        let each = (bytes(&plan.captures, &none) + pieces * size_of::<Piece>()) / CAPTURES;
+        assert!(each < 350, "{of}: {each} bytes for a capture");
+    }
+    for (of, part, known) in
+        [("a part beside its plan", &part, &read.plan.captures), ("a part", &merged, &none)]
+    {
+        let units = part.units();
+        let unit = 2 * size_of::<usize>() + plan.units[0].id.len();
+        let pieces = part.pieces.len() * size_of::<(Piece, Done)>() + units * unit;
+        assert!(units < CAPTURES / 32 && part.pieces.values().all(|own| own.states.is_none()));
+        let each = (bytes(&part.captures, known) + pieces) / CAPTURES;
+        let most = if known.is_empty() { 300 } else { 150 };
+        assert!(each < most, "{of}: {each} bytes for a capture");
+    }
+}
+
+/// Parts of the shares of a list of captures, each of which has its captures only.
+#[test]
+fn shares_of_a_list_are_each_capture_once() {
+    let mut random = Random::new(77);
+    let (list, total) = (Digest::of(b"a list"), 100);
+    let share = |positions: std::ops::Range<usize>| {
+        let job = Job { name: "branch-list".to_owned(), divides: true };
+        let mut plan = Plan::of_list(job, &list, total, positions.clone());
+        let mut part = Part::new(&plan, Payload::Counts(BTreeMap::new()));
+        for n in positions {
+            // Some of them have no trace.
+            let mut own = identity(&n.to_string(), 1);
+            if n % 7 == 3 {
+                own.buffers.clear();
+            }
+            let Some(unit) = plan.admit(own) else { continue };
+            part.add_unit(&plan, &unit, vec![None]).expect("another capture");
+            part.payload.count("key".to_owned(), 1);
+        }
+        Part::read(&part.write()).expect("a part")
+    };
+    let mut whole = None;
+    for _ in 0..20 {
+        let mut borders: Vec<usize> = (0..random.below(9)).map(|_| random.index(total)).collect();
+        borders.extend([0, total]);
+        borders.sort_unstable();
+        borders.dedup();
+        let mut parts: Vec<Part> = borders.windows(2).map(|pair| share(pair[0]..pair[1])).collect();
+        while parts.len() > 1 {
+            let mut one = parts.swap_remove(random.index(parts.len()));
+            let other = parts.swap_remove(random.index(parts.len()));
+            one.merge(other).expect("other captures");
+            assert_eq!(parts.is_empty(), one.lacking().is_empty(), "{:?}", one.lacking());
+            parts.push(Part::read(&one.write()).expect("a part"));
+        }
+        let sum = parts.pop().expect("a part");
+        sum.complete(0).expect("all captures");
+        let bytes = sum.write();
+        assert!(*whole.get_or_insert(bytes.clone()) == bytes);
+    }
+    let mut some = share(0..10);
+    some.merge(share(30..99)).expect("other captures");
+    assert_eq!(some.lacking(), ["captures 11 to 30 of the list", "capture 100 of the list"]);
+    // Also captures that have no unit: one could have had trace for another worker.
+    let error = some.clone().merge(share(98..100)).expect_err("capture 99 twice");
+    assert!(matches!(&error, FleetError::SharedCaptures(_)), "{error}");
+    assert!(error.to_string().starts_with("capture 99 of the list would be counted"), "{error}");
+    let other = Plan::of_list(
+        Job { name: "branch-list".to_owned(), divides: true },
+        &Digest::of(b"another list"),
+        total,
+        10..30,
+    );
+    let error = some.merge(Part::new(&other, Payload::Counts(BTreeMap::new())));
+    assert!(error.is_err_and(|error| error.to_string().contains("another plan")));
+    // Runs of positions that overlap, are adjacent, or outside of the list, are no part.
+    let text = String::from_utf8(share(0..10).write()).expect("text");
+    for runs in ["[[0,10],[10,11]]", "[[0,10],[9,11]]", "[[0,101]]", "[[4,4]]", "[[0]]", "0"] {
+        let text = text.replacen("\"listed\":[[0,10]]", &format!("\"listed\":{runs}"), 1);
+        let (before, _) = text.trim_end().rsplit_once('\n').expect("lines");
+        let (before, lines) = (format!("{before}\n"), text.lines().count() - 1);
+        let sha256 = Digest::of(before.as_bytes());
+        let end = format!("{{\"type\":\"end\",\"lines\":{lines},\"sha256\":\"{sha256}\"}}\n");
+        assert!(Part::read(format!("{before}{end}").as_bytes()).is_err(), "{runs}");
+    }
 }

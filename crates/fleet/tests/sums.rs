@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use tracewright::analysis::coverage_runs::Digest;
 use tracewright::capture::{Buffer, Bytes, Capture};
@@ -266,7 +267,7 @@ fn parts_that_have_no_sum_are_refused() {
     assert!(with(&|part| part.job = "branch-list".into()).contains("branch-list"));
     let digest = plan.digest();
     let change = |part: &mut Part, programs: bool| {
-        for own in part.captures.values_mut() {
+        for own in part.captures.values_mut().map(Arc::make_mut) {
             *(if programs { &mut own.programs } else { &mut own.options }) = digest;
         }
     };
@@ -276,7 +277,7 @@ fn parts_that_have_no_sum_are_refused() {
     assert!(text.contains("plan") && text.contains("number of captures: 1 and 2"), "{text}");
     // The same data, divided in another way: there is an index, or another one.
     let segments = |part: &mut Part| {
-        let own = part.captures.values_mut().flat_map(|own| &mut own.buffers);
+        let own = part.captures.values_mut().flat_map(|own| &mut Arc::make_mut(own).buffers);
         own.for_each(|own| own.segments = 1);
     };
     let text = with(&|part| segments(part));
@@ -285,7 +286,10 @@ fn parts_that_have_no_sum_are_refused() {
     assert!(text.contains(&divided) && !text.contains("Extent"), "{text}");
     let renamed = |part: &mut Part, change: &dyn Fn(&mut Part)| {
         let all = std::mem::take(&mut part.captures);
-        let all = all.into_values().map(|own| (digest, CaptureIdentity { data: digest, ..own }));
+        let all = all.into_values().map(|own| {
+            let own = CaptureIdentity { data: digest, ..Arc::unwrap_or_clone(own) };
+            (digest, Arc::new(own))
+        });
         part.captures = all.collect();
         part.plan = digest;
         change(part);
@@ -295,7 +299,7 @@ fn parts_that_have_no_sum_are_refused() {
     let text = with(&|part| renamed(part, &|_| ()));
     assert!(text.contains("bytes of the trace"), "{text}");
     let longer = |part: &mut Part| {
-        let own = part.captures.values_mut().flat_map(|own| &mut own.buffers);
+        let own = part.captures.values_mut().flat_map(|own| &mut Arc::make_mut(own).buffers);
         own.for_each(|own| own.bytes += 1);
     };
     assert!(with(&|part| renamed(part, &longer)).contains("bytes of buffer"));
@@ -309,7 +313,7 @@ fn parts_that_have_no_sum_are_refused() {
     // A unit that did not begin in the state in which the one before it ended.
     let mut next = of(1);
     for done in next.pieces.values_mut() {
-        done.states = done.states.map(|own| [digest, own[1]]);
+        done.states = done.states.as_ref().map(|own| Box::new([digest, own[1]]));
     }
     let text = refused(of(0), next);
     assert!(text.contains(&plan.units[0].id) && text.contains("state"), "{text}");
@@ -357,9 +361,9 @@ fn damaged_files_are_refused() {
         assert!(error.contains("number of lines"), "{error}");
     }
     for other in ["\"version\":1,", "\"version\":\"2\",", ""] {
-        let text = text.replacen("\"version\":3,", other, 1);
+        let text = text.replacen("\"version\":4,", other, 1);
         let error = again(&text, &same).expect_err("another version").to_string();
-        assert!(error.contains("version 3 is known"), "{error}");
+        assert!(error.contains("version 4 is known"), "{error}");
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::input::{HowArgs, InputArgs};
+use super::input::{HowArgs, InputArgs, JobsArgs};
 use super::own::group;
 use super::random::UseIndexArgs;
 use crate::fail::Fail;
@@ -119,6 +119,11 @@ pub struct UnitsArgs {
     /// Add the units also where the captures are of different programs.
     #[arg(long)]
     pub force: bool,
+    /// Leave out captures that cannot be opened, and list them; the exit code is 1.
+    #[arg(long)]
+    pub keep_going: bool,
+    #[command(flatten)]
+    pub threads: JobsArgs,
     #[command(flatten)]
     pub index: UseIndexArgs,
     #[command(flatten)]

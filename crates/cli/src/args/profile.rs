@@ -141,6 +141,10 @@ pub struct MergeArgs {
     /// Write a part, also where units are lacking: it can be merged with others.
     #[arg(long)]
     pub partial: bool,
+    /// The plan of the parts, of `units -o FILE`: units that are lacking are listed with their
+    /// captures.
+    #[arg(long, value_name = "FILE")]
+    pub plan: Option<PathBuf>,
     /// Accept up to K units that could not be decoded, and list them; the exit code is 1.
     #[arg(
         long,

@@ -1,17 +1,18 @@
 //! The captures of a job, of which one at a time is open, and their units.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use tracewright::analysis::coverage_runs::Digest;
-use tracewright::capture::read_if;
-use tracewright_fleet::{Job, Part, Payload, Piece, Plan, PlanFile, States, Unit};
+use tracewright::capture::open_if;
+use tracewright_fleet::{FleetError, Job, Part, Payload, Piece, Plan, PlanFile, States, Unit};
 
-use super::MAX_PART;
+use super::FORCED;
 use super::copies::Copies;
+use super::list_share::ListShare;
 use super::reading::{Opened, Reading};
 use super::same_programs::SamePrograms;
-use crate::args::ShareArgs;
+use crate::args::{ShareArgs, UseIndexArgs};
 use crate::fail::Fail;
 use crate::inputs::{Inputs, is_standard};
 use crate::message;
@@ -27,54 +28,110 @@ pub struct Work<'a> {
     pub undivided: Option<PathBuf>,
     /// The description of a capture contradicts its trace.
     pub contradicted: bool,
+    /// The captures that could not be opened.
+    pub failed: Vec<Fail>,
+    /// The captures of a share of a list, none of which was opened.
+    listed: Vec<PathBuf>,
+    /// Captures of different programs are no error.
+    forced: bool,
+}
+
+/// How the captures of a job are surveyed.
+#[derive(Clone, Copy, Default)]
+pub struct Survey {
+    /// Captures of different programs are no error.
+    pub forced: bool,
+    /// Captures that cannot be opened are left out.
+    pub keep_going: bool,
+    /// The number of threads.
+    pub threads: usize,
 }
 
 impl<'a> Work<'a> {
-    /// The units of `job` for the captures at `paths`, each of about `size` bytes. Captures of
-    /// different programs are an error, unless it is `forced`.
+    /// The units of `job` for the captures at `paths`, each of about `size` bytes.
     pub fn survey(
         paths: &[PathBuf],
         reading: Reading<'a>,
         (job, size): (Job, u64),
-        forced: bool,
+        how: Survey,
     ) -> Result<Work<'a>, Fail> {
-        if let Some(path) = reading.index.index.as_ref().filter(|_| paths.len() > 1) {
-            let why = "it is of one capture; others are found beside each of several captures";
-            return Err(Fail::option("--index", &path.to_string_lossy(), why));
-        }
+        one_index(&reading, paths.len())?;
         let (mut planned, mut known) = (Vec::new(), BTreeMap::new());
         let (mut copies, mut programs) = (Copies::default(), SamePrograms::default());
-        let (mut undivided, mut open) = (None, None);
-        for path in paths {
-            let opened = reading.open(path)?;
+        let (mut undivided, mut open, mut failed) = (None, None, Vec::new());
+        let mut good: Vec<PathBuf> = Vec::new();
+        reading.open_all(paths, how.threads, &mut |path, opened| {
+            let opened = match opened {
+                Err(fail) if how.keep_going => {
+                    failed.push(fail);
+                    return Ok(());
+                }
+                opened => opened?,
+            };
+            opened.unchanged()?;
             if paths.len() > 1 {
                 copies.add(&opened);
                 programs.add(&opened.input);
             }
             if opened.index.is_none() {
-                undivided = undivided.or_else(|| Some(path.clone()));
+                undivided.get_or_insert_with(|| path.to_owned());
             }
             planned.push(opened.planned(size));
-            known.insert(opened.identity.data, path.clone());
-            opened.unchanged()?;
+            known.insert(opened.identity.data, path.to_owned());
+            good.push(path.to_owned());
             open = Some(opened);
+            Ok(())
+        })?;
+        if good.is_empty()
+            && let Some(fail) = failed.pop()
+        {
+            return Err(fail);
         }
         copies.refuse(reading)?;
-        programs.refuse(paths, reading, forced)?;
+        programs.refuse(&good, reading, how.forced)?;
         let plan = Plan::new(job, planned, size).map_err(|error| Fail::text(&error.to_string()))?;
-        Ok(Work { reading, plan, paths: known, open, undivided, contradicted: false })
+        Ok(Work { paths: known, open, undivided, failed, ..Work::of(reading, plan) })
+    }
+
+    /// A share of the captures at `paths`, which are opened when their units are computed; `None`
+    /// where there are too few of them. A unit is a capture: its index is not used.
+    pub fn listed(
+        paths: &[PathBuf],
+        reading: Reading<'a>,
+        mut job: Job,
+        (share, forced): ((usize, usize), bool),
+    ) -> Result<Option<Work<'a>>, Fail> {
+        const WITHOUT: &UseIndexArgs = &UseIndexArgs { no_index: true, index: None };
+        one_index(&reading, paths.len())?;
+        let Some(ListShare { list, positions }) = ListShare::of(paths, share) else {
+            return Ok(None);
+        };
+        let listed = paths.get(positions.clone()).unwrap_or_default().to_vec();
+        // Programs of other shares are compared by `merge`.
+        job.name.push_str(if forced { FORCED } else { "" });
+        let plan = Plan::of_list(job, &list, paths.len(), positions);
+        let reading = Reading { index: WITHOUT, ..reading };
+        Ok(Some(Work { listed, forced, ..Work::of(reading, plan) }))
+    }
+
+    fn of(reading: Reading<'a>, plan: Plan) -> Work<'a> {
+        Work {
+            reading,
+            plan,
+            paths: BTreeMap::new(),
+            open: None,
+            undivided: None,
+            contradicted: false,
+            failed: Vec::new(),
+            listed: Vec::new(),
+            forced: false,
+        }
     }
 
     /// The units of the plan at `path`, which must be of `job`.
     pub fn planned(path: &Path, reading: Reading<'a>, job: &Job) -> Result<Work<'a>, Fail> {
         let failed = |why: String| Fail::input(path, &why);
-        let file = if path == Path::new("-") { Path::new("/dev/stdin") } else { path };
-        let bytes =
-            read_if(file, MAX_PART, &PlanFile::is_at).map_err(|why| failed(why.to_string()))?;
-        let bytes =
-            bytes.ok_or_else(|| failed("it is no plan of `tracewright units -o`".into()))?;
-        let PlanFile { plan, paths } =
-            PlanFile::read(&bytes).map_err(|error| failed(error.to_string()))?;
+        let PlanFile { plan, paths } = read_plan(path)?;
         if plan.job != *job {
             return Err(failed(format!(
                 "the plan is that of the job `{}`, and this command computes the job `{}`: give it \
@@ -82,45 +139,51 @@ impl<'a> Work<'a> {
                 plan.job.name, job.name
             )));
         }
-        if let Some(index) = reading.index.index.as_ref().filter(|_| plan.total() > 1) {
-            let why = "it is of one capture; others are found beside each of several captures";
-            return Err(Fail::option("--index", &index.to_string_lossy(), why));
-        }
+        one_index(&reading, plan.total())?;
         let output = reading.output.filter(|path| !is_standard(path));
         Inputs::of_files(vec![path.to_owned()]).refuse(output)?;
-        let paths = paths.into_iter().map(|(data, path)| (data, path.into())).collect();
-        Ok(Work { reading, plan, paths, open: None, undivided: None, contradicted: false })
+        let paths = paths.into_iter().map(|(data, path)| (data, PathBuf::from(&*path))).collect();
+        Ok(Work { paths, ..Work::of(reading, plan) })
     }
 
     /// The plan as a file.
     pub fn file(&self) -> Result<PlanFile, Fail> {
         let text = |(data, path): (&Digest, &PathBuf)| match path.to_str() {
-            Some(text) => Ok((*data, text.to_owned())),
+            Some(text) => Ok((*data, text.into())),
             None => Err(Fail::input(path, "a plan has paths in UTF-8, and this one is not")),
         };
         let paths = self.paths.iter().map(text).collect::<Result<_, _>>()?;
         Ok(PlanFile { plan: self.plan.clone(), paths })
     }
 
-    /// The units that `args` choose.
-    pub fn chosen(&self, args: &ShareArgs) -> Result<Vec<Unit>, Fail> {
-        match (&args.unit, args.units) {
+    /// The units that `args` choose; what the plan has of others is dropped.
+    pub fn chosen(&mut self, args: &ShareArgs) -> Result<Vec<Unit>, Fail> {
+        let count = self.plan.units.len();
+        let units = match (&args.unit, args.units) {
             (Some(id), _) => {
                 let unit = self.plan.unit(id);
-                Ok(vec![unit.map_err(|error| Fail::text(&error.to_string()))?.clone()])
+                vec![unit.map_err(|error| Fail::text(&error.to_string()))?.clone()]
             }
             (None, Some((number, of))) => {
-                let units = self.plan.share(number, of).to_vec();
-                if units.is_empty() && !self.reading.quiet {
-                    let count = self.plan.units.len();
+                let share = self.plan.share(number, of);
+                let mut units = std::mem::take(&mut self.plan.units);
+                units.drain(share.end..);
+                units.drain(..share.start);
+                if units.is_empty() && self.listed.is_empty() && !self.reading.quiet {
                     message::line(&format!(
                         "note: there are {count} units: share {number} of {of} has none"
                     ));
                 }
-                Ok(units)
+                units
             }
-            (None, None) => Ok(Vec::new()),
-        }
+            (None, None) => Vec::new(),
+        };
+        let pieces = units.iter().flat_map(|unit| &unit.pieces);
+        let captures: BTreeSet<Digest> = pieces.map(|piece| piece.capture).collect();
+        self.plan.units.clear();
+        self.plan.captures.retain(|data, _| captures.contains(data));
+        self.paths.retain(|data, _| captures.contains(data));
+        Ok(units)
     }
 
     /// The path of the capture of a piece.
@@ -162,25 +225,54 @@ impl<'a> Work<'a> {
     ) -> Result<Part, Fail> {
         let mut part = Part::new(&self.plan, empty.clone());
         for unit in units {
-            let added = match self.unit(unit, empty.clone(), piece) {
-                Ok((payload, states)) => {
-                    part.payload.add(payload).and_then(|()| part.add_unit(&self.plan, unit, states))
-                }
-                Err((path, fail)) => {
-                    let why = format!("unit {}: {}", unit.id, fail.about(&path));
-                    if fail.is_read() || part.failed.len() >= allowed {
-                        return Err(Fail::input(&path, &why));
-                    }
-                    message::line(&format!("tracewright: left out: {}: {why}", path.display()));
-                    part.add_failed(&self.plan, unit, fail.about(&path))
-                }
-            };
-            added.map_err(|error| Fail::text(&error.to_string()))?;
+            self.add(unit, &mut part, (&empty, allowed), piece)?;
+        }
+        let (listed, mut programs) = (std::mem::take(&mut self.listed), SamePrograms::default());
+        for path in &listed {
+            let opened = self.reading.open(path)?;
+            programs.add(&opened.input);
+            let Some(unit) = self.plan.admit(opened.identity.clone()) else { continue };
+            if let Some(last) = self.open.replace(opened) {
+                self.close(&last)?;
+            }
+            self.paths = unit.pieces.iter().map(|own| (own.capture, path.clone())).collect();
+            self.add(&unit, &mut part, (&empty, allowed), piece)?;
         }
         if let Some(last) = self.open.take() {
             self.close(&last)?;
         }
+        programs.refuse(&listed, self.reading, self.forced)?;
         Ok(part)
+    }
+
+    /// Computes `unit` and adds it to `part`.
+    fn add(
+        &mut self,
+        unit: &Unit,
+        part: &mut Part,
+        (empty, allowed): (&Payload, usize),
+        piece: &mut dyn FnMut(&Opened, &Piece, &mut Payload) -> Result<States, Fail>,
+    ) -> Result<(), Fail> {
+        let added = match self.unit(unit, empty.clone(), piece) {
+            Ok((payload, states)) => {
+                part.payload.add(payload).and_then(|()| part.add_unit(&self.plan, unit, states))
+            }
+            Err((path, fail)) => {
+                let why = format!("unit {}: {}", unit.id, fail.about(&path));
+                if fail.is_read() || part.failed.len() >= allowed {
+                    return Err(Fail::input(&path, &why));
+                }
+                message::line(&format!("tracewright: left out: {}: {why}", path.display()));
+                part.add_failed(&self.plan, unit, fail.about(&path))
+            }
+        };
+        added.map_err(|error| match unit.pieces.first().and_then(|own| self.path(own).ok()) {
+            Some(path) if matches!(error, FleetError::Shared { .. }) => Fail::input(
+                path,
+                &format!("a capture before it has the same trace, whose sum would count it twice: {error}"),
+            ),
+            _ => Fail::text(&error.to_string()),
+        })
     }
 
     /// Computes `unit`. An error has the path of its capture.
@@ -201,4 +293,24 @@ impl<'a> Work<'a> {
         }
         Ok((payload, states))
     }
+}
+
+/// Fails where one index is given for several captures.
+fn one_index(reading: &Reading<'_>, captures: usize) -> Result<(), Fail> {
+    match reading.index.index.as_ref().filter(|_| captures > 1) {
+        Some(path) => {
+            let why = "it is of one capture; others are found beside each of several captures";
+            Err(Fail::option("--index", &path.to_string_lossy(), why))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Reads the plan at `path`, or of standard input for `-`.
+pub fn read_plan(path: &Path) -> Result<PlanFile, Fail> {
+    let failed = |why: String| Fail::input(path, &why);
+    let file = if path == Path::new("-") { Path::new("/dev/stdin") } else { path };
+    let from = open_if(file, &PlanFile::is_at).map_err(|why| failed(why.to_string()))?;
+    let mut from = from.ok_or_else(|| failed("it is no plan of `tracewright units -o`".into()))?;
+    PlanFile::read_from(&mut from).map_err(|error| failed(error.to_string()))
 }

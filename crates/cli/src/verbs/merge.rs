@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tracewright::capture::perf::{self, BranchList, Search};
 use tracewright::capture::{Found, probe};
-use tracewright_fleet::{FleetError, Part, Payload};
+use tracewright_fleet::{FleetError, Part, Payload, PlanFile, Unit};
 
 use crate::args::MergeArgs;
 use crate::fail::Fail;
@@ -21,6 +21,9 @@ pub fn run(args: &MergeArgs) -> Result<bool, Fail> {
     match args.partial {
         true => fleet::writable(args.output.as_deref(), std::slice::from_ref(&inputs))?,
         false => inputs.refuse(args.output.as_deref())?,
+    }
+    if let Some(path) = &args.plan {
+        Inputs::of_files(vec![path.clone()]).refuse(args.output.as_deref())?;
     }
     let mut parts = None;
     let mut others = Vec::new();
@@ -40,6 +43,9 @@ pub fn run(args: &MergeArgs) -> Result<bool, Fail> {
             Some(list) => list,
             None => return Ok(failed.is_empty() && (complete || args.partial)),
         },
+        None if args.plan.is_some() => {
+            return Err(Fail::text("--plan is for parts of --units, and there is none"));
+        }
         None if args.partial => {
             return Err(Fail::text("--partial is for parts of --units, and there is none"));
         }
@@ -97,7 +103,10 @@ fn added(
     failed: &[Fail],
     inputs: Inputs,
 ) -> Result<Option<BranchList>, Fail> {
-    let lacking = part.lacking();
+    let lacking = match args.plan.as_deref() {
+        Some(path) => lacking(&part, path)?,
+        None => part.lacking(),
+    };
     let lists = part.job.starts_with(fleet::BRANCH_LIST);
     let has_sum = lists && !args.partial;
     if let Some(other) = others.first().filter(|_| !has_sum) {
@@ -138,6 +147,14 @@ fn added(
         let what = format!("{error}; --partial writes what is there as a part");
         return Err(Fail::text(&what));
     }
+    let compared = part.listed.is_empty() || part.job.ends_with(fleet::FORCED);
+    if let Some(why) = tracewright_fleet::lists::different_programs(&part).filter(|_| !compared) {
+        let what = format!(
+            "the captures are of different programs: {why}; make the parts with --force to add them \
+             in spite of it, or with a plan, which compares the programs"
+        );
+        return Err(Fail::text(&what));
+    }
     let units = part.units();
     if !args.quiet {
         message::line(&format!("note: all {units} units of the job `{}` are there", part.job));
@@ -162,6 +179,21 @@ fn added(
     output.failed()?;
     output.close()?;
     Ok(None)
+}
+
+/// The units of the plan at `path` that are lacking in `part`, with the paths of their captures.
+fn lacking(part: &Part, path: &Path) -> Result<Vec<String>, Fail> {
+    let PlanFile { plan, paths } = fleet::read_plan(path)?;
+    if plan.digest() != part.plan || plan.captures.len() != part.total {
+        return Err(Fail::input(path, "it is not the plan of the parts"));
+    }
+    let text = |unit: &&Unit| {
+        let mut captures: Vec<&str> =
+            unit.pieces.iter().filter_map(|own| Some(&**paths.get(&own.capture)?)).collect();
+        captures.dedup();
+        format!("unit {} ({})", unit.id, captures.join(", "))
+    };
+    Ok(part.lacking_units(&plan).iter().map(text).collect())
 }
 
 /// What was read of a file.

@@ -9,7 +9,7 @@ use tracewright_fleet::{Extent, Piece, Unit};
 
 use crate::args::{JobArg, UnitsArgs, UnitsFormat};
 use crate::fail::Fail;
-use crate::fleet::{self, Reading, Work};
+use crate::fleet::{self, Reading, Survey, Work};
 use crate::inputs::{is_standard, lists};
 use crate::message;
 use crate::output::Output;
@@ -30,7 +30,9 @@ pub fn run(args: &UnitsArgs) -> Result<bool, Fail> {
     let (how, quiet) = (Some(&args.how), false);
     let reading =
         Reading { input: &args.input, how, index: &args.index, quiet, output, instructions: true };
-    let work = Work::survey(&paths, reading, (job, args.unit_size), args.force)?;
+    let threads = args.threads.jobs().count;
+    let how = Survey { forced: args.force, keep_going: args.keep_going, threads };
+    let work = Work::survey(&paths, reading, (job, args.unit_size), how)?;
     match output {
         Some(path) => planned(&work, path)?,
         None => list(&work, args.format)?,
@@ -41,19 +43,19 @@ pub fn run(args: &UnitsArgs) -> Result<bool, Fail> {
             path.display()
         ));
     }
-    Ok(!work.plan.units.is_empty())
+    for fail in &work.failed {
+        message::line(&format!("tracewright: left out: {fail}"));
+    }
+    Ok(work.failed.is_empty() && !work.plan.units.is_empty())
 }
 
 /// Writes the plan.
 fn planned(work: &Work<'_>, path: &Path) -> Result<(), Fail> {
-    let bytes = work.file()?.write();
+    let file = work.file()?;
+    fleet::written(&|to| file.write_to(to), Some(path), false)?;
     if is_standard(path) {
-        let mut output = Output::standard()?;
-        output.put(&bytes);
-        output.failed()?;
-        return output.close();
+        return Ok(());
     }
-    fleet::exclusive(&bytes, path, false)?;
     message::line(&format!(
         "note: {} units of {} captures; `--plan {} --units K/N` computes a share",
         work.plan.units.len(),
@@ -91,7 +93,7 @@ fn listed(work: &Work<'_>, unit: &Unit, to: &mut String) -> Result<(), Fail> {
     for piece in &unit.pieces {
         let (begin, end) = piece.segments;
         let extent = extent(work, piece);
-        let name = plain::line(extent.map_or("", |own| own.name.as_str()));
+        let name = plain::line(extent.map_or("", |own| &*own.name));
         let path = work.path(piece)?.to_string_lossy();
         let path = plain::line(&path);
         places.push(match extent.is_some_and(|own| own.segments > 1) {
@@ -111,7 +113,7 @@ fn object(work: &Work<'_>, unit: &Unit, to: &mut String) -> Result<(), Fail> {
         pieces.push(json!({
             "capture": capture.to_string(),
             "path": work.path(piece)?.to_string_lossy(),
-            "buffer": extent(work, piece).map(|own| &own.name),
+            "buffer": extent(work, piece).map(|own| &*own.name),
             "segments": [begin, end],
         }));
     }

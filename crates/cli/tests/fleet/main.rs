@@ -5,6 +5,7 @@ mod chaos;
 mod diagnosis;
 mod failed;
 mod files;
+mod list;
 mod pages;
 mod plan;
 mod refused;

@@ -2,7 +2,7 @@
 
 use crate::args::{CoverageArgs, CoverageBy, CoverageFormatArg};
 use crate::fail::Fail;
-use crate::fleet::{self, Reading, Work};
+use crate::fleet::{self, Reading, Survey, Work};
 
 /// Writes the part of `--units` or `--unit`.
 pub fn run(args: &CoverageArgs) -> Result<bool, Fail> {
@@ -34,7 +34,7 @@ pub fn run(args: &CoverageArgs) -> Result<bool, Fail> {
         Some(plan) => Work::planned(plan, reading, &job)?,
         None => {
             let paths = [args.input.path().to_owned()];
-            Work::survey(&paths, reading, (job, args.share.size()), false)?
+            Work::survey(&paths, reading, (job, args.share.size()), Survey::default())?
         }
     };
     let how = (args.how.committed, &args.threads.jobs());

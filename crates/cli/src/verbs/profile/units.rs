@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::args::{ProfileArgs, ProfileFormat, name};
 use crate::fail::Fail;
-use crate::fleet::{self, Reading, Work};
+use crate::fleet::{self, Reading, Survey, Work};
 
 /// Writes the part of `--units` or `--unit`.
 pub fn run(args: &ProfileArgs, paths: &[PathBuf]) -> Result<bool, Fail> {
@@ -33,9 +33,17 @@ pub fn run(args: &ProfileArgs, paths: &[PathBuf]) -> Result<bool, Fail> {
     fleet::writable(output, &[])?;
     let (how, index) = (Some(&args.how), &args.window.index);
     let reading = Reading { input: &args.input, how, index, quiet, output, instructions: true };
-    let work = match &args.plan.plan {
-        Some(plan) => Work::planned(plan, reading, &job)?,
-        None => Work::survey(paths, reading, (job, args.share.size()), args.force)?,
+    let by_size = args.share.unit_size.is_some() || args.plan.plan.is_some();
+    let listed = match args.share.units.filter(|_| lists && !by_size) {
+        Some(share) => Work::listed(paths, reading, job.clone(), (share, args.force))?,
+        None => None,
+    };
+    let threads = args.threads.jobs().count;
+    let survey = Survey { forced: args.force, threads, ..Survey::default() };
+    let work = match (listed, &args.plan.plan) {
+        (Some(work), _) => work,
+        (None, Some(plan)) => Work::planned(plan, reading, &job)?,
+        (None, None) => Work::survey(paths, reading, (job, args.share.size()), survey)?,
     };
     let how = (args.how.committed, &args.threads.jobs());
     fleet::measure(work, &args.share, how, (output, quiet))

@@ -10,7 +10,7 @@ use tracewright_fleet::{self as fleet, Payload, Piece, States};
 
 use crate::args::TableOptions;
 use crate::fail::Fail;
-use crate::fleet::{self as units, Opened, Reading, Work};
+use crate::fleet::{self as units, Opened, Reading, Survey, Work};
 use crate::listing::Nothing;
 
 /// Tables of which each row is that of one element: they are divided at any segment.
@@ -47,7 +47,8 @@ pub fn run(args: &TableOptions, table: &Table) -> Result<bool, Fail> {
     let reading = Reading { input: &args.input, how: None, index, quiet, output, instructions };
     let divides = DIVIDED.contains(&name);
     let job = units::job(&described(args), false, divides);
-    let mut work = Work::survey(&[path.to_owned()], reading, (job, args.share.size()), false)?;
+    let (paths, size) = ([path.to_owned()], args.share.size());
+    let mut work = Work::survey(&paths, reading, (job, size), Survey::default())?;
     let buffers = work.plan.captures.values().map(|own| own.buffers.len());
     if JOINED.contains(&name) && buffers.max() > Some(1) {
         let what = format!(
