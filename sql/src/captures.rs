@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::{error, fmt};
 
-use tracewright::capture::{ImageSource, Kind, OpenError, Severity, read_file};
-use tracewright::index::{Index, IndexedBuffer};
+use tracewright::capture::{ImageSource, OpenError, Severity};
+use tracewright::index::{Compare, Index, IndexedBuffer, beside};
 use tracewright::{DecodeError, Trace};
 
 /// A capture that is open.
@@ -129,10 +129,8 @@ impl Opened {
         if opening.index.is_none() && !at.exists() {
             return Ok(());
         }
-        let read = read_file(&at).map_err(|why| why.to_string()).and_then(|bytes| {
-            let index = Index::read(bytes).map_err(|why| why.to_string())?;
-            let checked = self.trace.subject().check(&index, self.trace.plans());
-            checked.map_err(|why| why.to_string())?;
+        let index = self.trace.subject().open_index(&at, self.trace.plans(), Compare::Data);
+        let read = index.map_err(|why| why.to_string()).and_then(|index| {
             index.damage().map_or(Ok(()), |damage| Err(damage.to_string()))?;
             Ok(index)
         });
@@ -154,23 +152,6 @@ impl Opened {
         let own = self.index.as_ref()?.buffer(buffer)?;
         (own.is_complete() && own.len() > 1 && own.damage().is_none()).then_some(own)
     }
-}
-
-/// The index file beside the capture at `path`: that of its folder, or of the file.
-fn beside(kind: Kind, path: &Path) -> PathBuf {
-    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let path = match (kind, path.parent()) {
-        (Kind::Snapshot | Kind::Folder, Some(folder)) if !path.is_dir() => folder.to_owned(),
-        _ => path,
-    };
-    // A path such as `.` has no file name.
-    let path = match path.file_name() {
-        Some(_) => path,
-        None => path.canonicalize().unwrap_or(path),
-    };
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".twx");
-    path.with_file_name(name)
 }
 
 /// All captures of a query.

@@ -7,53 +7,13 @@ use std::ops::Range;
 
 use tracewright::capture::plain;
 use tracewright::decode::Program;
-use tracewright::index::{Index, IndexedBuffer, Key, Kind, Window};
+use tracewright::index::{Index, IndexedBuffer, Key, Kind, Window, lines_touch};
 use tracewright::symbols::demangled;
-use tracewright_columns::{Query, Table, Type};
+use tracewright_columns::{Division, Query, Table, Type};
 
 use crate::captures::Opened;
 use crate::selection::Selection;
 use crate::spans::Spans;
-
-/// Tables of which each row is that of one element: they are divided at any segment.
-const DIVIDED: [&str; 8] = [
-    "elements",
-    "ranges",
-    "instructions",
-    "timestamps",
-    "software_writes",
-    "data_accesses",
-    "dwt_events",
-    "gaps",
-];
-
-/// Tables that decode, and whose rows are each those of one buffer.
-const OF_BUFFERS: [&str; 5] = ["branches", "contexts", "exceptions", "texts", "packets"];
-
-/// What a table is divided into.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Division {
-    /// Segments of an index.
-    Segments,
-    /// Buffers.
-    Buffers,
-    /// Captures.
-    Captures,
-}
-
-impl Division {
-    /// The division of `table`.
-    pub fn of(table: &Table) -> Division {
-        let name = table.name();
-        if DIVIDED.contains(&name) {
-            Division::Segments
-        } else if OF_BUFFERS.contains(&name) {
-            Division::Buffers
-        } else {
-            Division::Captures
-        }
-    }
-}
 
 /// What is read of `table` of a capture, without the units. `None`: no row can be selected.
 pub fn query(table: &Table, opened: &Opened, selection: &Selection) -> Option<Query> {
@@ -61,7 +21,7 @@ pub fn query(table: &Table, opened: &Opened, selection: &Selection) -> Option<Qu
     if !named {
         return None;
     }
-    if Division::of(table) != Division::Segments {
+    if table.division() != Division::Segments {
         return Some(Query::default());
     }
     let kinds = match selection.texts("kind").filter(|_| table.name() == "elements") {
@@ -221,9 +181,8 @@ fn executed(
     let first = own.joined_in(range.start);
     let mut lines = vec![false; range.end - first];
     let read = index.lines(own, first..range.end, |n, line, count| {
-        let start = line.saturating_mul(64);
-        let end = start.saturating_add(count.saturating_mul(64));
-        if addresses.iter().any(|own| own.start < end && start < own.end)
+        let within = |first, last| addresses.iter().any(|own| own.start <= last && first < own.end);
+        if lines_touch((line, count), within)
             && let Some(lines) = lines.get_mut(n - first)
         {
             *lines = true;

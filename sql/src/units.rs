@@ -7,10 +7,10 @@ use datafusion::arrow::array::{
 };
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef, UInt32Type, UInt64Type};
 use datafusion::common::{Result, exec_datafusion_err};
-use tracewright_columns::{Query, Table};
+use tracewright_columns::{Division, Query, Table};
 
 use crate::captures::{Captures, Opened};
-use crate::narrow::{self, Division};
+use crate::narrow;
 use crate::selection::Selection;
 
 /// The most bytes of a unit.
@@ -200,7 +200,7 @@ fn of_capture<'a>(
         let buffer = buffer.and_then(|n| u32::try_from(n).ok());
         Piece::Whole(Unit { capture: capture(), buffer, segments: None, bytes, elements: None })
     };
-    let division = Division::of(table);
+    let division = table.division();
     if division == Division::Captures {
         return to.push(whole(None));
     }

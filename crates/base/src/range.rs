@@ -41,6 +41,19 @@ impl Range {
         self.end().wrapping_sub(self.last.size() as u64)
     }
 
+    /// Whether `has` holds for the addresses of the first and the last of its bytes, both included.
+    /// A range that wraps around the end of the addresses of its instruction set is two: up to the
+    /// last address, and from 0 on. One without bytes has its start after its end.
+    #[inline]
+    pub fn any_addresses(&self, has: impl Fn(u64, u64) -> bool) -> bool {
+        let mask = self.last.isa.address_mask();
+        let last = self.end().wrapping_sub(1) & mask;
+        match self.start <= last || self.bytes == 0 {
+            true => has(self.start, last),
+            false => has(self.start, mask) || has(0, last),
+        }
+    }
+
     /// Whether the last instruction took effect (E atom). For a branch: whether it was taken.
     #[inline]
     pub const fn taken(&self) -> bool {
@@ -200,6 +213,44 @@ impl fmt::Debug for Last {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_range_that_wraps_has_addresses_at_both_ends() {
+        let (top, top_32) = (u64::MAX, 0xffff_ffff);
+        let once = |first, last| [Some((first, last)), None];
+        let twice = |first, last| [Some((first, last)), Some((0, 3))];
+        for (start, bytes, isa, want) in [
+            (0x1000, 8, Isa::A64, once(0x1000, 0x1007)),
+            (top - 7, 8, Isa::A64, once(top - 7, top)),
+            (top - 7, 12, Isa::A64, twice(top - 7, top)),
+            (top_32 - 3, 8, Isa::A64, once(top_32 - 3, top_32 + 4)),
+            (top_32 - 3, 4, Isa::T32, once(top_32 - 3, top_32)),
+            (top_32 - 3, 8, Isa::A32, twice(top_32 - 3, top_32)),
+            (0x1000, 0, Isa::A64, once(0x1000, 0xfff)),
+        ] {
+            let own = Instruction { isa, size: 4, ..Instruction::default() };
+            let last = Last::new(&own, false);
+            let range = Range { start, bytes, instructions: 1, cycles: Counted::UNKNOWN, last };
+            let all = core::cell::Cell::new([None; 2]);
+            range.any_addresses(|first, last| {
+                let [before, _] = all.get();
+                all.set(match before {
+                    None => [Some((first, last)), None],
+                    before => [before, Some((first, last))],
+                });
+                false
+            });
+            assert_eq!(all.get(), want, "{start:#x} {bytes}");
+        }
+        // One of the two is enough.
+        let own = Instruction { isa: Isa::A64, size: 4, ..Instruction::default() };
+        let last = Last::new(&own, false);
+        let range =
+            Range { start: top - 3, bytes: 8, instructions: 2, cycles: Counted::UNKNOWN, last };
+        assert!(range.any_addresses(|first, _| first == 0));
+        assert!(range.any_addresses(|_, last| last == top));
+        assert!(!range.any_addresses(|first, last| first <= 4 && 4 <= last));
+    }
 
     #[test]
     fn words_are_those_of_their_fields() {

@@ -2,9 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use tracewright::capture::{Kind, read_file};
 use tracewright::decode::Plan;
-use tracewright::index::{Index, Running, Window};
+use tracewright::index::{Compare, Index, Running, Unusable, Window};
 use tracewright::views::instructions::Parts;
 
 use crate::args::{UseIndexArgs, WindowArgs};
@@ -13,21 +12,9 @@ use crate::input::Input;
 use crate::inputs::Inputs;
 use crate::message;
 
-/// The index file beside the capture at `path`: that of its folder, or of the file.
+/// The index file beside the capture at `path`.
 pub fn beside(input: &Input, path: &Path) -> PathBuf {
-    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let path = match (input.capture().kind, path.parent()) {
-        (Kind::Snapshot | Kind::Folder, Some(folder)) if !path.is_dir() => folder.to_owned(),
-        _ => path,
-    };
-    // A path such as `.` has no file name.
-    let path = match path.file_name() {
-        Some(_) => path,
-        None => path.canonicalize().unwrap_or(path),
-    };
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".twx");
-    path.with_file_name(name)
+    tracewright::index::beside(input.capture().kind, path)
 }
 
 /// Whether a selected buffer is a pipe.
@@ -54,23 +41,23 @@ pub fn inputs(input: &Input, args: &UseIndexArgs) -> Inputs {
 /// The index of `args`, or the one beside the capture, if it can be used. Prints why it is not
 /// used.
 pub fn open(input: &Input, args: &UseIndexArgs) -> Result<Option<Index>, Fail> {
+    compared(input, args, Compare::Data)
+}
+
+/// As [`open`], with this much of the trace compared.
+fn compared(input: &Input, args: &UseIndexArgs, compare: Compare) -> Result<Option<Index>, Fail> {
     let Some(path) = path(input, args) else { return Ok(None) };
     if args.index.is_none() && !path.exists() {
         return Ok(None);
     }
-    let bytes = match read_file(&path) {
-        Ok(bytes) => bytes,
-        Err(why) if args.index.is_some() => return Err(Fail::input(&path, &why.to_string())),
-        Err(why) => {
-            message::line(&format!("note: {} is not used: {why}", path.display()));
-            return Ok(None);
+    match input.trace.subject().open_index(&path, &plans(input), compare) {
+        Err(Unusable::Read(why)) if args.index.is_some() => {
+            Err(Fail::input(&path, &why.to_string()))
         }
-    };
-    let index = Index::read(bytes).and_then(|index| {
-        input.trace.subject().check(&index, &plans(input))?;
-        Ok(index)
-    });
-    match index {
+        Err(Unusable::Read(why)) => {
+            message::line(&format!("note: {} is not used: {why}", path.display()));
+            Ok(None)
+        }
         Ok(index) => {
             if let Some(damage) = index.damage() {
                 message::line(&format!(
@@ -91,9 +78,10 @@ pub fn open(input: &Input, args: &UseIndexArgs) -> Result<Option<Index>, Fail> {
     }
 }
 
-/// As [`open`], but an index that is there and cannot be used is an error.
+/// As [`open`], but an index that is there and cannot be used is an error. The trace is not compared
+/// with it: segments are compared when they are decoded.
 pub fn required(input: &Input, args: &UseIndexArgs) -> Result<Option<Index>, Fail> {
-    let index = open(input, args)?;
+    let index = compared(input, args, Compare::Length)?;
     match path(input, args).filter(|path| path.exists()) {
         Some(path) if index.as_ref().is_none_or(|index| index.damage().is_some()) => {
             let what = "the index cannot be used, so that units would be others; make it again, or \

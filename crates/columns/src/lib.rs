@@ -52,4 +52,4 @@ pub use output::Batches;
 pub use query::{Decoded, Query, Stop, TableError};
 pub use rows::{Found, Place, Row, elements};
 pub use schema::{ColumnInfo, SCHEMA_VERSION, Type};
-pub use tables::{Table, table, tables};
+pub use tables::{Division, Table, table, tables};

@@ -9,7 +9,7 @@ use tracewright::decode::{
     Checkpoint, Event, Fork, Jobs, Listener, Merge, Merging, Plan, Session, Tally, input, parallel,
 };
 use tracewright::index::build::{fill, from};
-use tracewright::index::{Index, IndexedBuffer, Position, Window};
+use tracewright::index::{Index, IndexedBuffer, Position, Window, lines_touch};
 use tracewright::{DecodeError, Trace};
 
 use crate::query::{Query, TableError};
@@ -262,9 +262,9 @@ fn with_code(
         let first = own.joined_in(range.start);
         let mut lines = vec![false; range.end - first];
         let read = index.lines(own, first..range.end, |n, line, count| {
-            let start = line.saturating_mul(64);
-            let end = start.saturating_add(count.saturating_mul(64));
-            if ranges.iter().any(|own| own.start < end && start < own.end)
+            let within =
+                |first, last| ranges.iter().any(|own| own.start <= last && first < own.end);
+            if lines_touch((line, count), within)
                 && let Some(lines) = lines.get_mut(n - first)
             {
                 *lines = true;

@@ -192,8 +192,8 @@ pub(crate) fn code_address(element: &Element) -> Option<u64> {
 /// Whether an executed range has an instruction in one of `code`.
 #[inline]
 pub(crate) fn executes(range: &base::Range, code: &[Range<u64>]) -> bool {
-    let (first, last) = (range.start, range.end().wrapping_sub(1));
-    code.iter().any(|own| own.start <= last && first < own.end)
+    let within = |first, last| code.iter().any(|own| own.start <= last && first < own.end);
+    range.any_addresses(within)
 }
 
 /// What is looked for beside the elements.

@@ -11,6 +11,7 @@ use tracewright::index::build::{fill, from};
 use tracewright::index::{Index, IndexedBuffer};
 
 use crate::error::FleetError;
+use crate::program_sums::ProgramSums;
 
 /// Bytes that are read at a time.
 const READ: usize = 1 << 18;
@@ -34,7 +35,7 @@ pub struct Extent {
 pub struct CaptureIdentity {
     /// The digest of the trace data.
     pub data: Digest,
-    /// The digest of program memory: of its content, or of build identifiers.
+    /// The digest of program memory: of its content, of which that of mapped files is their code.
     pub programs: Digest,
     /// The digest of the registers and of the options of the decoder.
     pub options: Digest,
@@ -44,7 +45,8 @@ pub struct CaptureIdentity {
 
 impl CaptureIdentity {
     /// The identity of the buffers of `plans`, of `trace`. With an index, which must be one of
-    /// these plans, the data are not read: it has a checksum of each segment.
+    /// these plans, the data are not read: it has a checksum of each segment. `known` has the
+    /// programs of other captures.
     ///
     /// # Errors
     /// Where a buffer cannot be read.
@@ -52,6 +54,7 @@ impl CaptureIdentity {
         trace: &Trace,
         plans: &[Plan],
         index: Option<&Index>,
+        known: &ProgramSums,
     ) -> Result<CaptureIdentity, FleetError> {
         let (mut data, mut programs, mut options) =
             (Digester::default(), Digester::default(), Digester::default());
@@ -75,6 +78,7 @@ impl CaptureIdentity {
                 segments: indexed.map_or(1, IndexedBuffer::len),
             });
         }
+        known.add(trace.capture(), &mut programs)?;
         let (data, programs, options) = (data.finish(), programs.finish(), options.finish());
         Ok(CaptureIdentity { data, programs, options, buffers })
     }

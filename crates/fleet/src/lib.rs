@@ -3,6 +3,7 @@
 //! | file | contents |
 //! |---|---|
 //! | `capture.rs` | [`CaptureIdentity`]: what a unit is a part of |
+//! | `program_sums.rs` | [`ProgramSums`]: the code of program files |
 //! | `plan.rs` | [`Plan`]: the [`Unit`]s of a job |
 //! | `part.rs` | [`Part`]: the result of some units, and the sum of parts |
 //! | `file.rs`, `plan_file.rs` | parts and plans as files |
@@ -43,6 +44,7 @@ mod measure;
 mod part;
 mod plan;
 mod plan_file;
+mod program_sums;
 
 pub use capture::{CaptureIdentity, Captures, Extent, divided};
 pub use counts::BufferCounts;
@@ -51,3 +53,4 @@ pub use measure::Measured;
 pub use part::{Done, Part, Payload, States};
 pub use plan::{Job, Piece, Plan, Planned, TOOL, UNIT, Unit, borders};
 pub use plan_file::PlanFile;
+pub use program_sums::ProgramSums;

@@ -11,8 +11,8 @@ use tracewright::decode::{Jobs, Options};
 use tracewright::index::{Index, Making, Shape};
 use tracewright::{Trace, read_capture};
 use tracewright_fleet::{
-    BufferCounts, CaptureIdentity, FleetError, Job, Measured, Part, Payload, Plan, Planned, Unit,
-    divided,
+    BufferCounts, CaptureIdentity, FleetError, Job, Measured, Part, Payload, Plan, Planned,
+    ProgramSums, Unit, divided,
 };
 use tracewright_testing::{Random, shared, short_or_long, times};
 
@@ -63,7 +63,9 @@ impl Case {
             return None;
         }
         let index = indexed(&trace, segment(trace.capture(), random));
-        let identity = CaptureIdentity::of(&trace, trace.plans(), Some(&index)).expect("data");
+        let identity =
+            CaptureIdentity::of(&trace, trace.plans(), Some(&index), &ProgramSums::default())
+                .expect("data");
         Some(Case { name: name.to_owned(), trace, index, identity })
     }
 

@@ -116,7 +116,12 @@ impl Executed {
     #[inline(never)]
     fn add_code(&mut self, start: u64, bytes: u32, times: u64) {
         let Some(last) = u64::from(bytes).checked_sub(1) else { return };
-        let last = start.saturating_add(last);
+        let Some(last) = start.checked_add(last) else {
+            // It wraps around the end of memory.
+            let before = start.wrapping_neg() as u32;
+            self.add_code(start, before, times);
+            return self.add_code(0, bytes - before, times);
+        };
         let (first_line, last_line) = (start / 64, last / 64);
         let Executed { lines, starts, entries, .. } = self;
         if lines.add_known(first_line, last_line).is_none() {
@@ -229,12 +234,12 @@ mod tests {
 
     #[test]
     fn a_range_at_the_end_of_memory_has_its_lines() {
-        let mut executed = Executed::new(Starts::new([u64::MAX - 3].into()));
+        let mut executed = Executed::new(Starts::new([4, u64::MAX - 3].into()));
         executed.add(u64::MAX - 7, 16, 4, 2);
         executed.add(5, 0, 0, 1);
         let taken = executed.take();
-        assert_eq!(taken.lines.to_runs()[..], [(u64::MAX / 64, 1)]);
-        assert_eq!(taken.entries, [(u64::MAX - 3, 2)]);
+        assert_eq!(taken.lines.to_runs()[..], [(0, 1), (u64::MAX / 64, 1)]);
+        assert_eq!(taken.entries, [(4, 2), (u64::MAX - 3, 2)]);
         assert_eq!((taken.ranges, taken.instructions), (3, 8));
     }
 }

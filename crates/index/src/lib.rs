@@ -10,6 +10,7 @@
 //! | `segment.rs`, `key.rs`, `link.rs` | [`Segment`], [`Stream`], [`Key`], [`LinkEvents`]: the contents of an index |
 //! | `index.rs`, `batch_summary.rs`, `held.rs`, `totals.rs`, `position.rs` | [`Index`]: an index that is read |
 //! | `identity.rs` | what an index was made of |
+//! | `beside.rs` | [`beside()`]: the file of an index |
 //! | `seek.rs`, `scan.rs` | from an index to the state of a session, and to the elements of segments |
 //! | `window.rs` | [`Window`]: the elements between two offsets, times, instructions or elements |
 //! | `part.rs` | [`part::PartOf`]: runs of segments whose output adds up to that of the whole buffer |
@@ -69,6 +70,7 @@
 #![warn(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
 mod batch_summary;
+mod beside;
 pub mod build;
 mod bytes;
 mod chain;
@@ -111,6 +113,7 @@ pub mod view;
 pub mod window;
 mod writer;
 
+pub use beside::{Compare, Unusable, beside};
 pub use chain::Shape;
 pub use checksum::Checksum;
 pub use collect::Functions;
@@ -128,7 +131,7 @@ pub use link::{LinkEvents, LinkKind, LinkRecord};
 pub use position::Position;
 pub use query::{Query, QueryError};
 pub use running::Running;
-pub use runs::Lines;
+pub use runs::{Lines, lines_touch};
 pub use seek::Start;
 pub use segment::{Record, Restart, Segment, Stream, Times};
 pub use window::{Inside, Window};

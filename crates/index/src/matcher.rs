@@ -12,6 +12,7 @@ use crate::key::{self, Key, Kind};
 use crate::position::Position;
 use crate::query::{Condition, DwtCondition, Port};
 use crate::resolve::Addresses;
+use crate::runs::lines_touch;
 use crate::segment::Segment;
 
 /// The number of matches in a segment.
@@ -89,11 +90,9 @@ impl<'a> Matcher<'a> {
                     let starts = addresses.get(n).map_or(&[][..], |named| named.starts(source));
                     executes_any(element, starts)
                 }
-                Condition::Line { .. } | Condition::Addresses(_) => {
-                    executed(element).is_some_and(|(first, last)| {
-                        addresses.get(n).is_some_and(|code| code.touches(first, last))
-                    })
-                }
+                Condition::Line { .. } | Condition::Addresses(_) => addresses
+                    .get(n)
+                    .is_some_and(|code| executed(element, |first, last| code.touches(first, last))),
                 Condition::Context(id) if n > 0 => {
                     let context = position.contexts.get(source).copied().flatten();
                     context.is_some_and(|(_, context)| {
@@ -321,10 +320,7 @@ impl Keys<'_> {
     fn count_lines(&self, touches: impl Fn(u64, u64) -> bool) -> Result<Vec<Matches>, IndexError> {
         let mut counts = vec![Matches::Exactly(0); self.batch.count];
         self.index.lines(self.buffer, self.segments(), |n, line, count| {
-            // Lines of a damaged index may exceed the addresses.
-            let first = line.saturating_mul(64);
-            let last = line.saturating_add(count - 1).saturating_mul(64) | 63;
-            if touches(first, last)
+            if lines_touch((line, count), &touches)
                 && let Some(matches) = counts.get_mut(n - self.batch.first)
             {
                 *matches = Matches::Unknown;
@@ -362,7 +358,7 @@ fn holds(
             }
         }
         Condition::Address(range) => {
-            executed(element).is_some_and(|(first, last)| first < range.end && last >= range.start)
+            executed(element, |first, last| first < range.end && last >= range.start)
         }
         Condition::Access { address, value } => {
             let Element::DataAccess(access) = element else { return false };
@@ -433,15 +429,16 @@ fn is_port(port: Port, channel: u64) -> bool {
     }
 }
 
-/// The first and the last address of the instructions of a range.
-fn executed(element: &Element) -> Option<(u64, u64)> {
-    let Element::Range(range) = element else { return None };
-    let last = u64::from(range.bytes).checked_sub(1)?;
-    Some((range.start, range.start.saturating_add(last)))
+/// Whether `has` holds for the first and the last address of the instructions of a range.
+fn executed(element: &Element, has: impl Fn(u64, u64) -> bool) -> bool {
+    match element {
+        Element::Range(range) => range.bytes > 0 && range.any_addresses(has),
+        _ => false,
+    }
 }
 
 fn executes_any(element: &Element, addresses: &[u64]) -> bool {
-    executed(element).is_some_and(|(first, last)| {
+    executed(element, |first, last| {
         let n = addresses.partition_point(|address| *address < first);
         addresses.get(n).is_some_and(|address| *address <= last)
     })

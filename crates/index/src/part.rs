@@ -280,12 +280,28 @@ impl Runner<'_> {
                 disturb(&mut other, source);
             }
         }
-        let to = index.begin(end).unwrap_or(0);
-        self.lead += to.saturating_sub(self.session.state().at());
-        self.feed(to, &mut (&mut one, &mut other), &mut |_| ())?;
+        for n in first..end {
+            let (at, to) = (self.session.state().at(), index.begin(n + 1).unwrap_or(0));
+            self.lead += to.saturating_sub(at);
+            let mut sum = Checksum::default();
+            self.feed(to, &mut (&mut one, &mut other), &mut |part| sum.add(part))?;
+            self.same_bytes(n, at, &sum)?;
+        }
         one.take();
         other.take();
         Ok((one.state(), other.state()))
+    }
+
+    /// Fails where `sum` is not that of the bytes of segment `n`, which begins at offset `at`.
+    fn same_bytes(&self, n: usize, at: u64, sum: &Checksum) -> Result<(), PartError> {
+        match self.part.index.segment(n) {
+            Some(known) if known.len == 0 || sum.value() == known.checksum => Ok(()),
+            Some(_) => Err(PartError::OtherBytes { segment: n, at }),
+            None => {
+                let damage = self.part.index.damage().unwrap_or(IndexError::Damaged { at });
+                Err(PartError::Damaged(damage))
+            }
+        }
     }
 
     /// Decodes segment `n`, and compares it with the index.
@@ -298,15 +314,12 @@ impl Runner<'_> {
         let PartOf { index, .. } = self.part;
         let at = self.session.state().at();
         let mut sum = Checksum::default();
-        let known = index.segment(n).map(|known| (known.len, known.checksum));
-        let Some((len, checksum)) = known else {
+        let Some(len) = index.segment(n).map(|known| known.len) else {
             let damage = index.damage().unwrap_or(IndexError::Damaged { at });
             return Err(PartError::Damaged(damage));
         };
         self.feed(at + len, &mut (&mut *listener, &mut *collector), &mut |part| sum.add(part))?;
-        if len > 0 && sum.value() != checksum {
-            return Err(PartError::OtherBytes { segment: n, at });
-        }
+        self.same_bytes(n, at, &sum)?;
         if n + 1 == index.len() {
             self.session.finish(&mut (&mut *listener, &mut *collector));
         }

@@ -15,6 +15,20 @@ pub struct Lines {
     first: u64,
 }
 
+/// The address after the last one of 32-bit instruction sets.
+const END_32: u64 = 1 << 32;
+
+/// Whether `touches` holds for the first and the last address, both included, of `count` executed
+/// lines from `line` on. Code of a 32-bit instruction set that wraps around the end of its
+/// addresses is in the lines after the end, and may be at the beginning.
+pub fn lines_touch((line, count): (u64, u64), touches: impl Fn(u64, u64) -> bool) -> bool {
+    // Lines of a damaged index may exceed the addresses.
+    let first = line.saturating_mul(64);
+    let last = line.saturating_add(count.saturating_sub(1)).saturating_mul(64) | 63;
+    let wraps = last >= END_32 && first < 2 * END_32;
+    touches(first, last) || wraps && touches(first.max(END_32) - END_32, last - END_32)
+}
+
 impl Lines {
     /// Adds the run of `count` lines from `line` on, which is after all others and not adjacent.
     pub(crate) fn push(&mut self, line: u64, count: u64) {
@@ -144,6 +158,26 @@ impl Edges {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_after_the_end_of_32_bit_code_touch_its_beginning() {
+        let touches = |lines: (u64, u64), at: u64| {
+            lines_touch(lines, |first, last| first <= at && at <= last)
+        };
+        let end = END_32 / 64;
+        for (lines, inside, outside) in [
+            ((1, 2), vec![64, 191], vec![63, 192]),
+            ((end - 1, 1), vec![END_32 - 64, END_32 - 1], vec![0, END_32]),
+            ((end - 1, 2), vec![END_32 - 1, END_32, 0, 63], vec![64, END_32 + 64]),
+            ((end, 1), vec![END_32, 0, 63], vec![64, END_32 - 1]),
+            ((2 * end, 1), vec![2 * END_32], vec![0, END_32]),
+            ((u64::MAX / 64, 1), vec![u64::MAX, u64::MAX - 63], vec![u64::MAX - 64, 0]),
+            ((u64::MAX, u64::MAX), vec![u64::MAX], vec![0]),
+        ] {
+            assert!(inside.iter().all(|at| touches(lines, *at)), "{lines:?}");
+            assert!(!outside.iter().any(|at| touches(lines, *at)), "{lines:?}");
+        }
+    }
 
     #[test]
     fn groups_are_the_same_as_runs() {

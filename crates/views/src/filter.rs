@@ -79,10 +79,10 @@ impl Filter {
         if !self.kind(INSTRUCTION) || !self.in_context(source) {
             return Some(false);
         }
-        let (start, last) = (range.start, range.end().wrapping_sub(1));
         let Some(own) = self.own(source) else { return Some(true) };
-        let whole = own.iter().any(|r| r.start <= start && last < r.end);
-        match self.touches(source, start, last) {
+        let inside = |first, last| own.iter().any(|r| r.start <= first && last < r.end);
+        let whole = !range.any_addresses(|first, last| !inside(first, last));
+        match range.any_addresses(|first, last| self.touches(source, first, last)) {
             false => Some(false),
             true if whole => Some(true),
             true => None,
@@ -96,7 +96,8 @@ impl Filter {
 
     /// Whether turns of a loop are selected.
     pub fn turns(&self, source: usize, kind: &str, ranges: &[base::Range]) -> bool {
-        let touches = |r: &base::Range| self.touches(source, r.start, r.end().wrapping_sub(1));
+        let touches =
+            |r: &base::Range| r.any_addresses(|first, last| self.touches(source, first, last));
         self.kind(kind) && self.in_context(source) && ranges.iter().any(touches)
     }
 
@@ -141,11 +142,11 @@ impl Filter {
 }
 
 /// Whether an address of `element` is one for which `has` holds, of the first and last byte of a
-/// range of addresses.
+/// range of addresses: of two, where they wrap around the end.
 pub fn is_at(element: &Element, has: impl Fn(u64, u64) -> bool) -> bool {
     let at = |address: u64| has(address, address);
     match *element {
-        Element::Range(range) => has(range.start, range.end().wrapping_sub(1)),
+        Element::Range(range) => range.any_addresses(has),
         Element::Unknown { start, next, .. } => at(start) || at(next),
         Element::NoCode { address, .. }
         | Element::Inconsistency(Inconsistency::Misaligned { address, .. }) => at(address),
@@ -206,4 +207,38 @@ pub fn packet_kinds(protocols: &Registry) -> impl Iterator<Item = &'static str> 
         .flat_map(|protocol| protocol.about().packet_kinds)
         .map(PacketKind::as_str)
         .chain(["undecodable"])
+}
+
+#[cfg(test)]
+mod tests {
+    use tracewright_base::{Counted, Instruction, Isa, Last};
+
+    use super::*;
+
+    #[test]
+    fn ranges_that_wrap_are_at_both_ends() {
+        let own = Instruction { isa: Isa::A64, size: 4, ..Instruction::default() };
+        let (last, cycles) = (Last::new(&own, false), Counted::UNKNOWN);
+        let range = base::Range { start: u64::MAX - 3, bytes: 8, instructions: 2, cycles, last };
+        let top = u64::MAX - 3..u64::MAX;
+        for (selected, some, all) in [
+            (vec![0..1], true, None),
+            (vec![3..9], true, None),
+            (vec![top.clone()], true, None),
+            (vec![4..u64::MAX - 3], false, Some(false)),
+            (vec![1 << 32..1 << 33], false, Some(false)),
+        ] {
+            let text = format!("{selected:x?}");
+            let mut filter = Filter::new(Vec::new(), Some(vec![selected]), None);
+            assert_eq!(filter.element(0, &Element::Range(range)), some, "{text}");
+            assert_eq!(filter.instructions(0, &range), all, "{text}");
+        }
+        // An interval does not include the greatest address.
+        let range = base::Range { start: u64::MAX - 7, bytes: 12, ..range };
+        let filter = Filter::new(Vec::new(), Some(vec![vec![0..9, top]]), None);
+        assert_eq!(filter.instructions(0, &range), None);
+        let range = base::Range { start: 0x1000, bytes: 8, ..range };
+        let filter = Filter::new(Vec::new(), Some(vec![vec![0x1000..0x1008]]), None);
+        assert_eq!(filter.instructions(0, &range), Some(true));
+    }
 }

@@ -6,7 +6,7 @@ use std::thread;
 
 use tracewright::index::Index;
 use tracewright_fleet as fleet;
-use tracewright_fleet::{CaptureIdentity, Planned};
+use tracewright_fleet::{CaptureIdentity, Planned, ProgramSums};
 
 use crate::args::{HowArgs, InputArgs, UseIndexArgs};
 use crate::fail::Fail;
@@ -28,6 +28,8 @@ pub struct Reading<'a> {
     pub output: Option<&'a Path>,
     /// The trace must have instructions.
     pub instructions: bool,
+    /// The programs of captures that were opened.
+    pub programs: &'a ProgramSums,
 }
 
 /// A capture, its index, and its identity.
@@ -59,7 +61,7 @@ impl Reading<'_> {
         input.decodable()?;
         let index = index::required(&input, self.index)?;
         let plans = index::plans(&input);
-        let identity = CaptureIdentity::of(&input.trace, &plans, index.as_ref())
+        let identity = CaptureIdentity::of(&input.trace, &plans, index.as_ref(), self.programs)
             .map_err(|error| Fail::of_unit(path, &error))?;
         Ok(Opened { input, index, identity })
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use tracewright_fleet as fleet;
-use tracewright_fleet::{BufferCounts, CaptureIdentity, Part, Payload, Plan, Planned};
+use tracewright_fleet::{BufferCounts, CaptureIdentity, Part, Payload, Plan, Planned, ProgramSums};
 
 use super::{COUNTS, add, failed_units, job, read};
 use crate::args::{HowArgs, UseIndexArgs};
@@ -50,7 +50,8 @@ impl Shown {
         let failed = |error: &dyn std::fmt::Display| {
             Fail::text(&format!("--parts: {}: {error}", input.path.display()))
         };
-        let identity = CaptureIdentity::of(&input.trace, &plans, index.as_ref());
+        let identity =
+            CaptureIdentity::of(&input.trace, &plans, index.as_ref(), &ProgramSums::default());
         let identity = identity.map_err(|error| failed(&error))?;
         let borders = vec![Vec::new(); identity.buffers.len()];
         let planned = Planned { identity: identity.clone(), borders };

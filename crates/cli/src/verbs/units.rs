@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::json;
 use tracewright::capture::plain;
-use tracewright_fleet::{Extent, Piece, Unit};
+use tracewright_fleet::{Extent, Piece, ProgramSums, Unit};
 
 use crate::args::{JobArg, UnitsArgs, UnitsFormat};
 use crate::fail::Fail;
@@ -28,8 +28,16 @@ pub fn run(args: &UnitsArgs) -> Result<bool, Fail> {
     let output = args.output.as_deref();
     fleet::writable(output, &[])?;
     let (how, quiet) = (Some(&args.how), false);
-    let reading =
-        Reading { input: &args.input, how, index: &args.index, quiet, output, instructions: true };
+    let programs = &ProgramSums::default();
+    let reading = Reading {
+        input: &args.input,
+        how,
+        index: &args.index,
+        quiet,
+        output,
+        instructions: true,
+        programs,
+    };
     let threads = args.threads.jobs().count;
     let how = Survey { forced: args.force, keep_going: args.keep_going, threads };
     let work = Work::survey(&paths, reading, (job, args.unit_size), how)?;

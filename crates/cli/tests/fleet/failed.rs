@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::plan::Fleet;
-use super::{Folder, demo, error, good, refused, run};
+use super::{Folder, demo, error, good, indexed, refused, run};
 
 #[test]
 fn units_that_cannot_be_decoded_are_listed() {
@@ -122,4 +122,64 @@ fn losses_have_the_units_that_could_not_be_decoded() {
     assert!(more >= whole && more >= failed, "{whole} and {more}");
     let text = refused(&["profile", &input, "--allow-failed", "1"]);
     assert!(text.contains("--allow-failed 1: it is for"), "{text}");
+}
+
+/// Damage in one segment fails its unit, and one that begins so close after it that the state there
+/// is found in the segment. The parts of the others are the same as before.
+#[test]
+fn damage_in_one_segment_fails_the_units_that_decode_it() {
+    let folder = Folder::new("segment");
+    let input = indexed(&folder, "etmv4", "512");
+    let file = fs::read_dir(&input)
+        .expect("the capture")
+        .map(|own| own.expect("a file").path())
+        .max_by_key(|path| fs::metadata(path).expect("a file").len())
+        .expect("the trace");
+    let (own, sound) = ("--unit-size", fs::read(&file).expect("the trace"));
+    let listed = good(&["units", &input, own, "1024", "--format", "json"]);
+    let units: Vec<serde_json::Value> = String::from_utf8(listed)
+        .expect("text")
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    assert!(units.len() >= 10, "{}", units.len());
+    let part = |n: usize, more: &[&str]| {
+        let id = units[n]["id"].as_str().expect("an identifier");
+        run(&[&["profile", &input, own, "1024", "--unit", id][..], more].concat())
+    };
+    let parts: Vec<Vec<u8>> = (0..units.len()).map(|n| part(n, &[]).stdout).collect();
+    for at in [sound.len() / 3, sound.len() / 2, sound.len() - 700] {
+        let mut bytes = sound.clone();
+        bytes[at] ^= 0x10;
+        fs::write(&file, bytes).expect("room");
+        let mut failed = Vec::new();
+        for (n, sound) in parts.iter().enumerate() {
+            let done = part(n, &[]);
+            match done.status.success() {
+                true => assert!(done.stdout == *sound, "unit {n}"),
+                false => {
+                    let text = error(&done);
+                    assert!(text.contains("the bytes are not those of which the index"), "{text}");
+                    failed.push(n);
+                }
+            }
+        }
+        assert!((1..=2).contains(&failed.len()), "{failed:?} of {}", parts.len());
+        // The others have a sum, without those.
+        let files: Vec<String> = (0..parts.len())
+            .map(|n| {
+                let path = folder.path(&format!("{at}-{n}.part"));
+                fs::write(&path, part(n, &["--allow-failed", "1"]).stdout).expect("room");
+                path
+            })
+            .collect();
+        let files: Vec<&str> = files.iter().map(String::as_str).collect();
+        let sum = folder.path(&format!("{at}.part"));
+        let merge = [&["merge", "--allow-failed", "2", "-o", &sum][..], &files].concat();
+        let done = run(&merge);
+        let text = error(&done);
+        assert_eq!(done.status.code(), Some(1), "{text}");
+        let count = format!("{} of {} units could not be decoded", failed.len(), parts.len());
+        assert!(text.contains(&count), "{text}");
+    }
 }

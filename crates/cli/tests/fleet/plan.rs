@@ -12,6 +12,9 @@ use super::{Folder, command, demo, error, good, parts, refused, run};
 /// The offset of the trace in `perf_etm.data`.
 const TRACE: usize = 9944;
 
+/// The offset of an instruction in `etm_test_loop`.
+const CODE: usize = 0x1004;
+
 /// Recordings of phones: `count` files with other numbers of turns of a loop, and with a number in
 /// bytes of no source (ID 0), and the program.
 pub struct Fleet {
@@ -144,6 +147,25 @@ fn a_worker_compares_its_captures_with_the_plan() {
     let text = refused(&other);
     assert!(text.contains("what differs: the program"), "{text}");
     assert!(good(&worker) == good_part);
+    // Another program with the same build identifier: an instruction that was not executed, and
+    // bytes that are no code.
+    let changed = folder.path("etm_test_loop");
+    let program = fs::read(&fleet.binary).expect("the program");
+    for (at, differs) in [(CODE, true), (program.len() - 1, false)] {
+        let mut bytes = program.clone();
+        bytes[at] ^= 1;
+        fs::write(&changed, bytes).expect("room");
+        let mut other = worker.clone();
+        let at = other.iter().position(|own| *own == "--binary").expect("the program");
+        other[at + 1] = &changed;
+        match differs {
+            true => {
+                let text = refused(&other);
+                assert!(text.contains("what differs: the program"), "{text}");
+            }
+            false => assert!(good(&other) == good_part),
+        }
+    }
 }
 
 #[test]

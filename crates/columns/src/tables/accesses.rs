@@ -5,7 +5,7 @@ use tracewright::protocols::PacketKind;
 
 use super::common::{Of, infos, place, read};
 use super::words::{DIRECTIONS, SECURITIES, STEPS, direction, read_or_write, security, step};
-use super::{Definition, ROWS};
+use super::{Definition, Division, ROWS};
 use crate::arrays::column;
 use crate::output::Column;
 
@@ -14,6 +14,7 @@ pub(super) const TABLE: Definition = Definition {
     about: "traced reads and writes of memory",
     columns: || infos(columns()),
     by: ROWS,
+    division: Division::Segments,
     read: |input, batches| read(input, columns(), access, batches),
 };
 
@@ -22,6 +23,7 @@ pub(super) const DWT: Definition = Definition {
     about: "events of the Data Watchpoint and Trace unit",
     columns: || infos(dwt_columns()),
     by: ROWS,
+    division: Division::Segments,
     read: |input, batches| read(input, dwt_columns(), event, batches),
 };
 
@@ -30,6 +32,7 @@ pub(super) const GAPS: Definition = Definition {
     about: "where trace was lost, bytes are undecodable, packets contradict, or memory is missing",
     columns: || infos(gap_columns()),
     by: ROWS,
+    division: Division::Segments,
     read: |input, batches| read(input, gap_columns(), gap, batches),
 };
 

@@ -6,7 +6,7 @@ use tracewright::base::{Counted, Element, Kind, Range, Role};
 use tracewright::decode::Tally;
 
 use super::common::{Placed, infos, place, read_rows};
-use super::{Definition, Input, ROWS};
+use super::{Definition, Division, Input, ROWS};
 use crate::arrays::column;
 use crate::output::{Batches, Column, Output, choose};
 use crate::query::TableError;
@@ -17,6 +17,7 @@ pub(super) const TABLE: Definition = Definition {
     about: "branches, taken or not, and exceptions: from which address to which",
     columns: || infos(columns()),
     by: ROWS,
+    division: Division::Buffers,
     read,
 };
 

@@ -5,7 +5,7 @@ use tracewright::decode::{Tally, memory};
 use tracewright::views::explain::plan_framing;
 
 use super::common::{infos, write};
-use super::{By, Definition, Input};
+use super::{By, Definition, Division, Input};
 use crate::arrays::column;
 use crate::output::{Batches, Column};
 use crate::query::TableError;
@@ -16,6 +16,7 @@ pub(super) const CAPTURES: Definition = Definition {
     about: "the capture",
     columns: || infos(capture_columns()),
     by: &[],
+    division: Division::Captures,
     read: read_capture,
 };
 
@@ -24,6 +25,7 @@ pub(super) const TABLE: Definition = Definition {
     about: "trace buffers of the capture",
     columns: || infos(buffer_columns()),
     by: &[],
+    division: Division::Captures,
     read: read_buffers,
 };
 
@@ -32,6 +34,7 @@ pub(super) const SOURCES: Definition = Definition {
     about: "trace sources that can be decoded",
     columns: || infos(source_columns()),
     by: &[By::Source],
+    division: Division::Captures,
     read: read_sources,
 };
 
@@ -40,6 +43,7 @@ pub(super) const IMAGES: Definition = Definition {
     about: "program files and dumps of memory",
     columns: || infos(image_columns()),
     by: &[],
+    division: Division::Captures,
     read: read_images,
 };
 
@@ -48,6 +52,7 @@ pub(super) const MISSING: Definition = Definition {
     about: "sources that cannot be decoded, and what was odd in the files of the capture",
     columns: || infos(missing_columns()),
     by: &[],
+    division: Division::Captures,
     read: read_missing,
 };
 

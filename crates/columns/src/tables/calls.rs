@@ -12,7 +12,7 @@ use tracewright::views::functions::is_called;
 
 use super::common::infos;
 use super::functions::in_part;
-use super::{By, Definition, Input};
+use super::{By, Definition, Division, Input};
 use crate::arrays::column;
 use crate::output::{Batches, Column, Output, choose};
 use crate::query::TableError;
@@ -23,6 +23,7 @@ pub(super) const TABLE: Definition = Definition {
     about: "calls, from the first to the last instruction; in the order in which they end",
     columns: || infos(columns()),
     by: &[By::Window, By::Function],
+    division: Division::Captures,
     read,
 };
 

@@ -5,7 +5,7 @@ use tracewright::decode::Tally;
 
 use super::common::{Of, Placed, infos, place, read_rows};
 use super::words::{ISAS, PRIVILEGES, SECURITIES, isa, security};
-use super::{Definition, Input, WINDOW};
+use super::{Definition, Division, Input, WINDOW};
 use crate::arrays::column;
 use crate::output::{Batches, Column, Output, choose};
 use crate::query::TableError;
@@ -16,6 +16,7 @@ pub(super) const TABLE: Definition = Definition {
     about: "contexts, and the element up to which each holds; in the order in which they end",
     columns: || infos(columns()),
     by: WINDOW,
+    division: Division::Buffers,
     read,
 };
 

@@ -7,7 +7,7 @@ use tracewright::decode::Tally;
 
 use super::common::{infos, write};
 use super::functions::in_part;
-use super::{By, Definition, Input};
+use super::{By, Definition, Division, Input};
 use crate::arrays::column;
 use crate::output::{Batches, Column};
 use crate::query::TableError;
@@ -17,6 +17,7 @@ pub(super) const TABLE: Definition = Definition {
     about: "source lines with code: executions, and the outcomes of branches",
     columns: || infos(columns()),
     by: &[By::Window],
+    division: Division::Captures,
     read,
 };
 
@@ -25,6 +26,7 @@ pub(super) const BRANCHES: Definition = Definition {
     about: "how often each branch was taken to each target, and not taken",
     columns: || infos(branch_columns()),
     by: &[By::Window],
+    division: Division::Captures,
     read: read_branches,
 };
 

@@ -9,7 +9,7 @@ use super::words::{
     DELAYS, DIRECTIONS, ISAS, LASTS, PRIVILEGES, ROLES, SECURITIES, STEPS_OF_ALL, direction, isa,
     last, role, security, step, transaction,
 };
-use super::{By, Definition};
+use super::{By, Definition, Division};
 use super::{ranges::range, writes, writes::write};
 use crate::arrays::column;
 use crate::kinds::KINDS;
@@ -20,6 +20,7 @@ pub(super) const TABLE: Definition = Definition {
     about: "all elements, with the fields of all kinds",
     columns: || infos(columns()),
     by: &[By::Window, By::Address, By::Function, By::Source, By::Kind],
+    division: Division::Segments,
     read: |input, batches| read(input, columns(), |element| Some(*element), batches),
 };
 

@@ -13,7 +13,7 @@ use tracewright::views::LineTable;
 use tracewright::views::functions::is_called;
 
 use super::common::{infos, write};
-use super::{By, Definition, Input};
+use super::{By, Definition, Division, Input};
 use crate::arrays::column;
 use crate::output::{Batches, Column};
 use crate::query::TableError;
@@ -23,6 +23,7 @@ pub(super) const TABLE: Definition = Definition {
     about: "functions that were executed: calls, instructions, cycles, time",
     columns: || infos(columns()),
     by: &[By::Window, By::Function],
+    division: Division::Captures,
     read,
 };
 
@@ -31,6 +32,7 @@ pub(super) const PATHS: Definition = Definition {
     about: "paths of callers, and what was executed at the end of each",
     columns: || infos(path_columns()),
     by: &[By::Window],
+    division: Division::Captures,
     read: read_paths,
 };
 

@@ -10,7 +10,7 @@ use tracewright::views::instructions::{Expand, Step, Steps};
 
 use super::common::{Placed, infos, place, wanted};
 use super::words::{ISAS, isa};
-use super::{Definition, Input, ROWS};
+use super::{Definition, Division, Input, ROWS};
 use crate::arrays::column;
 use crate::output::{Batches, Column, Output, choose};
 use crate::query::TableError;
@@ -22,6 +22,7 @@ pub(super) const TABLE: Definition = Definition {
     about: "executed instructions",
     columns: || infos(columns()),
     by: ROWS,
+    division: Division::Segments,
     read,
 };
 

@@ -48,6 +48,17 @@ pub(crate) enum By {
     Source,
 }
 
+/// What a table may be divided into: the rows of all parts are those of the whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Division {
+    /// Segments of an index: each row is that of one element.
+    Segments,
+    /// Buffers: rows join several elements.
+    Buffers,
+    /// Captures: rows join buffers.
+    Captures,
+}
+
 /// What a table is made of.
 pub(crate) struct Input<'a> {
     pub(crate) trace: &'a Trace,
@@ -70,6 +81,7 @@ pub(crate) struct Definition {
     about: &'static str,
     columns: fn() -> Vec<ColumnInfo>,
     by: &'static [By],
+    division: Division,
     read: fn(&Input<'_>, &mut Batches<'_>) -> Result<Tally, TableError>,
 }
 
@@ -156,6 +168,11 @@ impl Table {
     /// Whether its rows are made by decoding the trace. The others describe the capture.
     pub fn is_decoded(&self) -> bool {
         self.own.by.contains(&By::Window)
+    }
+
+    /// What it may be divided into.
+    pub fn division(&self) -> Division {
+        self.own.division
     }
 
     /// All columns.

@@ -8,7 +8,7 @@ use tracewright::decode::{Event, Fork, Listener, Merge, Session, Size, Tally, Wa
 use tracewright::protocols::PacketKind;
 
 use super::common::infos;
-use super::{Definition, Input, WINDOW};
+use super::{Definition, Division, Input, WINDOW};
 use crate::arrays::column;
 use crate::output::{Batches, Column, Output, choose};
 use crate::query::TableError;
@@ -20,6 +20,7 @@ pub(super) const TABLE: Definition = Definition {
     about: "packets, and undecodable bytes between them",
     columns: || infos(columns()),
     by: WINDOW,
+    division: Division::Buffers,
     read,
 };
 

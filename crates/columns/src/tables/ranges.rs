@@ -4,7 +4,7 @@ use tracewright::base::{Element, Range};
 
 use super::common::{Of, infos, place, read_wanted, wanted};
 use super::words::{ISAS, LASTS, ROLES, SECURITIES, isa, last, role, security};
-use super::{Definition, ROWS, executed};
+use super::{Definition, Division, ROWS, executed};
 use crate::arrays::column;
 use crate::output::Column;
 use crate::rows::Wanted;
@@ -14,6 +14,7 @@ pub(super) const TABLE: Definition = Definition {
     about: "instructions executed one after another, up to the next branch",
     columns: || infos(columns()),
     by: ROWS,
+    division: Division::Segments,
     read: |input, batches| match executed::read(input, batches) {
         Some(done) => done,
         None => {

@@ -4,7 +4,7 @@ use tracewright::decode::Tally;
 use tracewright::index::{IndexedBuffer, Segment};
 
 use super::common::{infos, write};
-use super::{Definition, Input};
+use super::{Definition, Division, Input};
 use crate::arrays::column;
 use crate::output::{Batches, Column};
 use crate::query::TableError;
@@ -14,6 +14,7 @@ pub(super) const TABLE: Definition = Definition {
     about: "segments of an index, each with what it has of a source",
     columns: || infos(columns()),
     by: &[],
+    division: Division::Captures,
     read,
 };
 

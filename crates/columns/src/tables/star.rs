@@ -8,7 +8,7 @@ use tracewright::base::{Element, Isa, Kind, Range, Role};
 
 use super::common::{Of, Placed, infos, read_rows, wanted};
 use super::words::{ISAS, LASTS, ROLES, isa, last, role};
-use super::{Definition, ROWS};
+use super::{Definition, Division, ROWS};
 use crate::arrays::column;
 use crate::output::{Column, Output, choose};
 use crate::rows::{Place, Row, Rows, Shared, Wanted};
@@ -18,6 +18,7 @@ pub(super) const TABLE: Definition = Definition {
     about: "ranges as small rows: each with the number of a block of `blocks`",
     columns: || infos(columns()),
     by: ROWS,
+    division: Division::Captures,
     read: |input, batches| {
         let output = Output::new(choose(columns(), input.columns), batches);
         read_rows(input, Wanted::default(), &mut Ranges { output, blocks: Blocks::default() })
@@ -29,6 +30,7 @@ pub(super) const BLOCKS: Definition = Definition {
     about: "the different ranges of `range_blocks`, numbered as they occur first",
     columns: || infos(block_columns()),
     by: ROWS,
+    division: Division::Captures,
     read: |input, batches| {
         let output = Output::new(choose(block_columns(), input.columns), batches);
         read_rows(input, wanted(input), &mut Distinct { output, blocks: Blocks::default() })

@@ -6,7 +6,7 @@ use tracewright::views::text::{Line, Ports};
 
 use super::common::{Of, infos, place, read_rows};
 use super::writes::{channel, master, port};
-use super::{Definition, Input, WINDOW};
+use super::{Definition, Division, Input, WINDOW};
 use crate::arrays::column;
 use crate::output::{Batches, Column, Output, choose};
 use crate::query::TableError;
@@ -17,6 +17,7 @@ pub(super) const TABLE: Definition = Definition {
     about: "lines of text that software wrote to a port or channel",
     columns: || infos(columns()),
     by: WINDOW,
+    division: Division::Buffers,
     read,
 };
 

@@ -4,7 +4,7 @@ use tracewright::base::Element;
 
 use super::common::{Of, infos, place, read};
 use super::words::{DELAYS, delay};
-use super::{Definition, WINDOW};
+use super::{Definition, Division, WINDOW};
 use crate::arrays::column;
 use crate::output::Column;
 
@@ -13,6 +13,7 @@ pub(super) const TABLE: Definition = Definition {
     about: "timestamps and cycle counts",
     columns: || infos(columns()),
     by: WINDOW,
+    division: Division::Segments,
     read: |input, batches| read(input, columns(), time, batches),
 };
 

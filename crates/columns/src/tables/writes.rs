@@ -3,7 +3,7 @@
 use tracewright::base::{Channel, Element, Software};
 
 use super::common::{Of, infos, place, read};
-use super::{Definition, WINDOW};
+use super::{Definition, Division, WINDOW};
 use crate::arrays::column;
 use crate::output::Column;
 
@@ -12,6 +12,7 @@ pub(super) const TABLE: Definition = Definition {
     about: "values that software wrote to a port (ITM) or a channel (STM)",
     columns: || infos(columns()),
     by: WINDOW,
+    division: Division::Segments,
     read: |input, batches| read(input, columns(), write, batches),
 };
 

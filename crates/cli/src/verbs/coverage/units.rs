@@ -1,5 +1,7 @@
 //! Parts of a coverage: those of `--units`, and what `--parts` add up to.
 
+use tracewright_fleet::ProgramSums;
+
 use crate::args::{CoverageArgs, CoverageBy, CoverageFormatArg};
 use crate::fail::Fail;
 use crate::fleet::{self, Reading, Survey, Work};
@@ -29,7 +31,9 @@ pub fn run(args: &CoverageArgs) -> Result<bool, Fail> {
     fleet::writable(output, &[])?;
     let job = fleet::job(fleet::COUNTS, args.how.committed, true);
     let (how, index, quiet) = (Some(&args.how), &args.window.index, false);
-    let reading = Reading { input: &args.input, how, index, quiet, output, instructions: true };
+    let programs = &ProgramSums::default();
+    let reading =
+        Reading { input: &args.input, how, index, quiet, output, instructions: true, programs };
     let work = match &args.plan.plan {
         Some(plan) => Work::planned(plan, reading, &job)?,
         None => {

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use tracewright_fleet::ProgramSums;
+
 use crate::args::{ProfileArgs, ProfileFormat, name};
 use crate::fail::Fail;
 use crate::fleet::{self, Reading, Survey, Work};
@@ -32,7 +34,9 @@ pub fn run(args: &ProfileArgs, paths: &[PathBuf]) -> Result<bool, Fail> {
     let (output, quiet) = (args.output.as_deref(), args.quiet);
     fleet::writable(output, &[])?;
     let (how, index) = (Some(&args.how), &args.window.index);
-    let reading = Reading { input: &args.input, how, index, quiet, output, instructions: true };
+    let programs = &ProgramSums::default();
+    let reading =
+        Reading { input: &args.input, how, index, quiet, output, instructions: true, programs };
     let by_size = args.share.unit_size.is_some() || args.plan.plan.is_some();
     let listed = match args.share.units.filter(|_| lists && !by_size) {
         Some(share) => Work::listed(paths, reading, job.clone(), (share, args.force))?,

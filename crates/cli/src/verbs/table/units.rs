@@ -5,36 +5,13 @@ use std::collections::BTreeMap;
 use tracewright::index::Window;
 use tracewright::index::part::PartOf;
 use tracewright_columns::files::{Format, TableFile};
-use tracewright_columns::{Query, Table};
-use tracewright_fleet::{self as fleet, Payload, Piece, States};
+use tracewright_columns::{Division, Query, Table};
+use tracewright_fleet::{self as fleet, Payload, Piece, ProgramSums, States};
 
 use crate::args::TableOptions;
 use crate::fail::Fail;
 use crate::fleet::{self as units, Opened, Reading, Survey, Work};
 use crate::listing::Nothing;
-
-/// Tables of which each row is that of one element: they are divided at any segment.
-const DIVIDED: [&str; 8] = [
-    "elements",
-    "ranges",
-    "instructions",
-    "timestamps",
-    "software_writes",
-    "data_accesses",
-    "dwt_events",
-    "gaps",
-];
-
-/// Tables whose rows join the buffers of a capture.
-const JOINED: [&str; 7] = [
-    "calls",
-    "functions",
-    "call_paths",
-    "coverage_lines",
-    "branch_counts",
-    "range_blocks",
-    "blocks",
-];
 
 /// Writes the part of `--units` or `--unit`.
 pub fn run(args: &TableOptions, table: &Table) -> Result<bool, Fail> {
@@ -44,13 +21,15 @@ pub fn run(args: &TableOptions, table: &Table) -> Result<bool, Fail> {
     units::writable(output, &[])?;
     let (index, path) = (&args.window.index, args.input.path());
     let (quiet, instructions) = (false, false);
-    let reading = Reading { input: &args.input, how: None, index, quiet, output, instructions };
-    let divides = DIVIDED.contains(&name);
+    let programs = &ProgramSums::default();
+    let reading =
+        Reading { input: &args.input, how: None, index, quiet, output, instructions, programs };
+    let divides = table.division() == Division::Segments;
     let job = units::job(&described(args), false, divides);
     let (paths, size) = ([path.to_owned()], args.share.size());
     let mut work = Work::survey(&paths, reading, (job, size), Survey::default())?;
     let buffers = work.plan.captures.values().map(|own| own.buffers.len());
-    if JOINED.contains(&name) && buffers.max() > Some(1) {
+    if table.division() == Division::Captures && buffers.max() > Some(1) {
         let what = format!(
             "rows of table {name} join the buffers of a capture: a unit is a whole capture, whose \
              table is written without --units"
