@@ -51,6 +51,15 @@ pub enum FleetError {
         /// The identifiers of the units.
         units: [String; 2],
     },
+    /// A program file has other code than another one with its build identifier and path.
+    Program {
+        /// The build identifier.
+        id: String,
+        /// The path in the captures.
+        path: String,
+        /// The checksums of both.
+        codes: [u64; 2],
+    },
     /// Two parts have the same captures of a list.
     SharedCaptures(String),
     /// The state at the end of a unit is not that at the beginning of the next one.
@@ -104,6 +113,11 @@ impl fmt::Display for FleetError {
             FleetError::Shared { segments, units: [one, other] } => write!(
                 f,
                 "{segments} would be counted twice: they are in unit {one}, and in unit {other}"
+            ),
+            FleetError::Program { id, path, codes: [one, other] } => write!(
+                f,
+                "the program {path} with build ID {id} has other code on one of the machines \
+                 (checksums {one:016x} and {other:016x}): one of the files is not that of the captures"
             ),
             FleetError::SharedCaptures(captures) => {
                 write!(f, "{captures} would be counted twice: two parts have them")

@@ -7,13 +7,14 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::capture::insert;
+use crate::capture::{Captures, insert};
 use crate::error::FleetError;
 use crate::lines::{
     Expected, Lines, capture, digest, is_at, number, other, read, read_capture, refused,
 };
 use crate::part::{Done, Part, Payload};
 use crate::plan::Piece;
+use crate::program_sums::Codes;
 
 /// The type of the first line.
 const TYPE: &str = "tracewright-part";
@@ -56,6 +57,13 @@ impl Part {
         ))?;
         for own in self.captures.values() {
             lines.put(format_args!("{}", capture(own, None)))?;
+        }
+        for ((id, path), code) in &self.programs {
+            lines.put(format_args!(
+                "{{\"type\":\"program\",\"build_id\":{},\"path\":{},\"code\":\"{code:016x}\"}}",
+                json!(id),
+                json!(path)
+            ))?;
         }
         let mut units: Vec<_> = self.pieces.iter().collect();
         units.sort_by(|(_, one), (_, other)| one.unit.cmp(&other.unit));
@@ -131,6 +139,12 @@ impl Part {
                 let own = read_capture(line)?;
                 insert(&mut self.captures, own).is_none().then_some(Ok(()))
             }
+            "program" => {
+                let text = |name| Some(line.get(name)?.as_str()?.to_owned());
+                let code = u64::from_str_radix(&text("code")?, 16).ok()?;
+                let file = (text("build_id")?, text("path")?);
+                self.programs.insert(file, code).is_none().then_some(Ok(()))
+            }
             "unit" => {
                 let unit: Arc<str> = line.get("id")?.as_str()?.into();
                 if let Some(why) = line.get("failed") {
@@ -189,7 +203,8 @@ fn first(line: &Value) -> Option<Part> {
         plan: digest(line.get("plan")?)?,
         total,
         listed,
-        captures: crate::Captures::new(),
+        captures: Captures::new(),
+        programs: Codes::new(),
         pieces: BTreeMap::new(),
         failed: BTreeMap::new(),
         payload,

@@ -53,4 +53,4 @@ pub use measure::Measured;
 pub use part::{Done, Part, Payload, States};
 pub use plan::{Job, Piece, Plan, Planned, TOOL, UNIT, Unit, borders};
 pub use plan_file::PlanFile;
-pub use program_sums::ProgramSums;
+pub use program_sums::{Codes, ProgramSums};

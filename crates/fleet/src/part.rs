@@ -9,6 +9,7 @@ use crate::capture::Captures;
 use crate::difference::{self, Origin};
 use crate::error::{FleetError, short};
 use crate::plan::{Piece, Plan, TOOL, Unit};
+use crate::program_sums::{self, Codes};
 
 /// The digests of the states at both ends of a piece, where there are states.
 pub type States = Option<[Digest; 2]>;
@@ -90,6 +91,8 @@ pub struct Part {
     pub listed: Vec<(usize, usize)>,
     /// The captures of which there are units.
     pub captures: Captures,
+    /// The code of the mapped program files.
+    pub programs: Codes,
     /// The pieces of the units. No two of them have a segment in common.
     pub pieces: BTreeMap<Piece, Done>,
     /// The units that could not be decoded, by their identifiers, and why. Nothing is counted of
@@ -117,6 +120,7 @@ impl Part {
             total: plan.total,
             listed: plan.listed.into_iter().collect(),
             captures: Captures::new(),
+            programs: Codes::new(),
             pieces: BTreeMap::new(),
             failed: BTreeMap::new(),
             payload,
@@ -180,6 +184,9 @@ impl Part {
         }
         for (data, own) in other.captures {
             self.captures.entry(data).or_insert(own);
+        }
+        for (file, code) in other.programs {
+            program_sums::put(file, code, &mut self.programs)?;
         }
         self.failed.extend(other.failed);
         for (piece, done) in other.pieces {

@@ -11,6 +11,8 @@ use tracewright::image::ModuleFile;
 use tracewright::index::Checksum;
 use tracewright::index::build::fill;
 
+use crate::error::FleetError;
+
 /// Bytes that are read at a time.
 const READ: usize = 1 << 16;
 
@@ -36,6 +38,21 @@ impl ProgramSums {
         Ok(())
     }
 
+    /// Adds the code of the same files to `to`, by build identifier and path.
+    ///
+    /// # Errors
+    /// [`FleetError::Program`] where a file is there with other code.
+    pub fn put(&self, capture: &Capture, to: &mut Codes) -> Result<(), FleetError> {
+        let modules = capture.linux.iter().flat_map(|linux| linux.spaces.modules());
+        for module in modules.filter(|own| own.content.is_some()) {
+            if let Some(id) = &module.build_id {
+                let id: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
+                put((id, module.path.clone()), self.sum(capture, module)?, to)?;
+            }
+        }
+        Ok(())
+    }
+
     fn sum(&self, capture: &Capture, module: &ModuleFile) -> io::Result<u64> {
         let key = module.found.as_ref().and_then(|path| key(&capture.stamps, path));
         let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -47,6 +64,18 @@ impl ProgramSums {
             known().insert(key, sum);
         }
         Ok(sum)
+    }
+}
+
+/// Checksums of code, by the build identifier and the path of its file.
+pub type Codes = BTreeMap<(String, String), u64>;
+
+/// Adds the code of a file.
+pub(crate) fn put(file: (String, String), code: u64, to: &mut Codes) -> Result<(), FleetError> {
+    let known = *to.entry(file.clone()).or_insert(code);
+    match known == code {
+        true => Ok(()),
+        false => Err(FleetError::Program { id: file.0, path: file.1, codes: [known, code] }),
     }
 }
 

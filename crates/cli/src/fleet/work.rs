@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use tracewright::analysis::coverage_runs::Digest;
 use tracewright::capture::open_if;
-use tracewright_fleet::{FleetError, Job, Part, Payload, Piece, Plan, PlanFile, States, Unit};
+use tracewright_fleet::{
+    Codes, FleetError, Job, Part, Payload, Piece, Plan, PlanFile, States, Unit,
+};
 
 use super::FORCED;
 use super::copies::Copies;
@@ -30,6 +32,8 @@ pub struct Work<'a> {
     pub contradicted: bool,
     /// The captures that could not be opened.
     pub failed: Vec<Fail>,
+    /// The programs of the captures that were opened.
+    programs: Codes,
     /// The captures of a share of a list, none of which was opened.
     listed: Vec<PathBuf>,
     /// Captures of different programs are no error.
@@ -123,6 +127,7 @@ impl<'a> Work<'a> {
             undivided: None,
             contradicted: false,
             failed: Vec::new(),
+            programs: Codes::new(),
             listed: Vec::new(),
             forced: false,
         }
@@ -206,6 +211,8 @@ impl<'a> Work<'a> {
                 own
             }
         };
+        let programs = self.reading.programs.put(opened.input.capture(), &mut self.programs);
+        programs.map_err(|error| Fail::of_unit(&opened.input.path, &error))?;
         Ok(self.open.insert(opened))
     }
 
@@ -242,6 +249,7 @@ impl<'a> Work<'a> {
             self.close(&last)?;
         }
         programs.refuse(&listed, self.reading, self.forced)?;
+        part.programs = std::mem::take(&mut self.programs);
         Ok(part)
     }
 

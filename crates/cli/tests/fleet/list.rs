@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use super::plan::Fleet;
+use super::plan::{CODE, Fleet};
 use super::{Folder, error, good, refused, run};
 
 /// The offsets of a build identifier in `perf_etm.data` and in `etm_test_loop`.
@@ -132,6 +132,26 @@ fn captures_of_other_programs_are_refused_in_any_share() {
     let list = format!("@{list}");
     let text = refused(&worker(&fleet, &list, &[&["--units", "1/2"][..], &binary].concat()));
     assert!(text.contains("different programs"), "{text}");
+}
+
+/// A worker has another program with the same build identifier.
+#[test]
+fn other_code_with_the_same_build_identifier_has_no_sum() {
+    let folder = Folder::new("list-code");
+    let Some(fleet) = Fleet::new(&folder, 32) else { return };
+    let other = folder.path("etm_test_loop");
+    let mut program = fs::read(&fleet.binary).expect("the program");
+    program[CODE] ^= 1;
+    fs::write(&other, program).expect("room");
+    let [one, two] = ["1.part", "2.part"].map(|name| folder.path(name));
+    good(&worker(&fleet, &fleet.list, &["--units", "1/2", "-o", &one]));
+    let of = ["profile", &fleet.list, "--format", "branch-list", "--binary", &other];
+    good(&[&of[..], &["--units", "2/2", "-o", &two]].concat());
+    for more in [&[][..], &["--partial", "-o", &folder.path("sum.part")]] {
+        let text = refused(&[&["merge", &one, &two][..], more].concat());
+        assert!(text.contains("etm_test_loop with build ID 0c9a20bf"), "{text}");
+        assert!(text.contains("has other code on one of the machines"), "{text}");
+    }
 }
 
 #[test]

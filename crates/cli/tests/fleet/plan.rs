@@ -13,7 +13,7 @@ use super::{Folder, command, demo, error, good, parts, refused, run};
 const TRACE: usize = 9944;
 
 /// The offset of an instruction in `etm_test_loop`.
-const CODE: usize = 0x1004;
+pub const CODE: usize = 0x1004;
 
 /// Recordings of phones: `count` files with other numbers of turns of a loop, and with a number in
 /// bytes of no source (ID 0), and the program.
