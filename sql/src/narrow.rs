@@ -9,10 +9,10 @@ use tracewright::capture::plain;
 use tracewright::decode::Program;
 use tracewright::index::{Index, IndexedBuffer, Key, Kind, Window, lines_touch};
 use tracewright::symbols::demangled;
-use tracewright_columns::{Division, Query, Table, Type};
+use tracewright_columns::{Division, Query, Table, Type, conversion};
 
 use crate::captures::Opened;
-use crate::selection::Selection;
+use crate::selection::{Selection, TS};
 use crate::spans::Spans;
 
 /// What is read of `table` of a capture, without the units. `None`: no row can be selected.
@@ -107,10 +107,31 @@ fn code(opened: &Opened, selection: &Selection) -> Option<Spans> {
     }
 }
 
+/// The times in ticks that are selected; `None` for any.
+fn times(opened: &Opened, selection: &Selection) -> Option<Spans> {
+    let ticks = selection.numbers(TS).zip(conversion(&opened.trace)).and_then(|(spans, clock)| {
+        let runs = spans.iter().map(|(low, high)| clock.ticks(low, high));
+        let ticks = Spans::of(runs.collect::<Option<Vec<_>>>()?.into_iter().flatten());
+        // Nanoseconds wrap: other times of the same nanoseconds are not in the trace.
+        Some(match &opened.index {
+            Some(index) => {
+                ticks.and(&Spans::of(index.buffers().iter().filter_map(|own| own.times())))
+            }
+            None => ticks,
+        })
+    });
+    match (selection.numbers("time"), ticks) {
+        (Some(own), Some(ticks)) => Some(own.and(&ticks)),
+        (own, ticks) => own.cloned().or(ticks),
+    }
+}
+
 /// The part of each buffer; `None` where it is empty.
 fn window(opened: &Opened, selection: &Selection) -> Option<Window> {
+    let times = times(opened, selection);
     let bounds = |name: &str| -> Option<Option<Range<u64>>> {
-        let Some(spans) = selection.numbers(name) else { return Some(None) };
+        let spans = if name == "time" { times.as_ref() } else { selection.numbers(name) };
+        let Some(spans) = spans else { return Some(None) };
         let (low, mut high) = spans.hull()?;
         if name == "time" && high == u64::MAX {
             let times =

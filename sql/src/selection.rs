@@ -8,6 +8,9 @@ use datafusion::logical_expr::{Expr, Operator};
 
 use crate::spans::Spans;
 
+/// The column with the time in nanoseconds.
+pub const TS: &str = "ts";
+
 /// The values that columns have in the rows that a filter selects. A row with another value is not
 /// selected; a row with these values may not be, either. Columns that are not here have any value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -122,8 +125,9 @@ fn column_of(of: &Expr, schema: &Schema) -> Option<(String, DataType)> {
     };
     let Expr::Column(column) = own else { return None };
     let of = schema.field_with_name(&column.name).ok()?.data_type().clone();
-    let unsigned =
-        matches!(of, DataType::UInt8 | DataType::UInt16 | DataType::UInt32 | DataType::UInt64);
+    // Nanoseconds are not negative.
+    let unsigned = column.name == TS && of == DataType::Int64
+        || matches!(of, DataType::UInt8 | DataType::UInt16 | DataType::UInt32 | DataType::UInt64);
     let same = match to {
         None => true,
         Some(to) if is_text(&of) => is_text(to),

@@ -49,6 +49,13 @@ fn a_function_in_a_window_is_decoded_alone() {
         );
         let busy = common::texts(&busy);
         assert!(decoded(&plan) * 50 < whole, "{} of {whole} for a window", decoded(&plan));
+        // The same window in nanoseconds.
+        let [begin, end] = [from, to].map(|time| common::CLOCK.nanoseconds(time));
+        let ts = format!("SELECT count(*) AS n FROM ranges WHERE ts >= {begin} AND ts < {end}");
+        let (count, plan) = run(&one, &ts);
+        let of_window: u64 = busy.iter().map(|row| number(row, "n")).sum();
+        assert_eq!(number(&common::texts(&count)[0], "n"), of_window, "{ts}");
+        assert!(decoded(&plan) * 50 < whole, "{} of {whole} for {ts}", decoded(&plan));
         let of_window = decoded(&plan);
         for row in busy.iter().take(1).chain(busy.last()) {
             let name = &row["function"];

@@ -89,7 +89,7 @@ fn textual(random: &mut Random, rows: &[Row], name: &'static str) -> Option<Filt
 
 /// A condition for some column.
 fn any(random: &mut Random, rows: &[Row]) -> Option<Filter> {
-    match random.below(10) {
+    match random.below(11) {
         0 => numeric(random, rows, "time"),
         1 => numeric(random, rows, "offset"),
         2 => numeric(random, rows, "element"),
@@ -98,6 +98,7 @@ fn any(random: &mut Random, rows: &[Row]) -> Option<Filter> {
         6 => textual(random, rows, "function"),
         7 => textual(random, rows, "source"),
         8 => textual(random, rows, "kind"),
+        9 => numeric(random, rows, "ts"),
         _ => numeric(random, rows, "buffer"),
     }
 }
@@ -105,7 +106,7 @@ fn any(random: &mut Random, rows: &[Row]) -> Option<Filter> {
 /// Each pushed-down column at least once, and some combined.
 fn filters(random: &mut Random, rows: &[Row]) -> Vec<Filter> {
     let mut all = Vec::new();
-    for name in ["time", "offset", "element", "instruction", "address", "buffer"] {
+    for name in ["time", "ts", "ts", "offset", "element", "instruction", "address", "buffer"] {
         all.extend(numeric(random, rows, name));
     }
     for name in ["function", "source", "kind"] {

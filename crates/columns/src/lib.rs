@@ -50,6 +50,6 @@ pub use arrow_schema;
 
 pub use output::Batches;
 pub use query::{Decoded, Query, Stop, TableError};
-pub use rows::{Found, Place, Row, elements};
+pub use rows::{Found, Place, Row, conversion, elements};
 pub use schema::{ColumnInfo, SCHEMA_VERSION, Type};
 pub use tables::{Division, Table, table, tables};

@@ -92,7 +92,7 @@ pub(crate) struct Shared {
 }
 
 /// How timestamps are converted to nanoseconds, where that is known.
-pub(crate) fn conversion(trace: &Trace) -> Option<TimeConversion> {
+pub fn conversion(trace: &Trace) -> Option<TimeConversion> {
     let linux = trace.capture().linux.as_deref()?;
     linux.conversion.filter(|_| linux.virtual_counter)
 }

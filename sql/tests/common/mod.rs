@@ -14,8 +14,9 @@ use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
 use datafusion::physical_plan::{ExecutionPlan, collect};
 use tracewright::Trace;
-use tracewright::capture::{Bytes, Capture, Dump, Form};
+use tracewright::capture::{Bytes, Capture, Dump, Form, Linux};
 use tracewright::decode::Jobs;
+use tracewright::image::TimeConversion;
 use tracewright::index::{Index, Making, Shape};
 use tracewright_columns::{Query, Table, table};
 use tracewright_sql::decode::TraceDecodeExec;
@@ -23,6 +24,10 @@ use tracewright_sql::{Captures, Limits, Opened, Session};
 
 /// A row: the names of its columns, and their values where they are known.
 pub type Row = BTreeMap<String, String>;
+
+/// The clock of generated captures: a tick takes 40.5 nanoseconds.
+pub const CLOCK: TimeConversion =
+    TimeConversion { shift: 10, multiplier: 81 << 9, zero: 1_000_003 };
 
 /// The captures of this repository.
 pub fn captures() -> Vec<PathBuf> {
@@ -158,6 +163,22 @@ pub fn generated(bytes: usize) -> Trace {
     });
     let file = elf(program.address, &program.code().expect("code"), symbols);
     capture.memory = vec![Dump { form: Form::Elf, ..Dump::new("program", 0, file) }];
+    // Of the system, the clock alone is known.
+    capture.linux = Some(Box::new(Linux {
+        about: Vec::new(),
+        spaces: Arc::default(),
+        names: BTreeMap::new(),
+        parts: Vec::new(),
+        keys: Vec::new(),
+        hosts: Vec::new(),
+        cpus: Vec::new(),
+        modes: String::new(),
+        timed: false,
+        kcore: false,
+        conversion: Some(CLOCK),
+        virtual_counter: true,
+        queues: BTreeMap::new(),
+    }));
     Trace::new(capture).with_jobs(Jobs::new(1))
 }
 
