@@ -27,10 +27,11 @@ usage: cargo xtask tidy           check the invariants of ARCHITECTURE.md
        cargo xtask dependencies   check licences and duplicate versions of all dependencies
        cargo xtask dist [OPTION...]
                                   all files of a release in one folder: archives, Debian packages,
-                                  crates, wheel, npm package, extension, bills of materials,
+                                  the program for SQL, crates, wheel, npm package, extension, bills of materials,
                                   checksums, notes, and what is uploaded where
          --dev                    of the development profile, which is built sooner
-         --only KIND              only archives, debian, crates, wheel, npm, vsix or sbom (repeatable)
+         --only KIND              only archives, debian, sql, crates, wheel, npm, vsix or sbom
+                                  (repeatable)
          --out FOLDER             where; default `dist` in the target folder
        cargo xtask install --prefix FOLDER [OPTION...]
                                   the same files in a folder, such as /usr/local

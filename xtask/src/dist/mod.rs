@@ -8,6 +8,7 @@
 //! | `template.rs` | the files that are made of templates |
 //! | `archive.rs` | archives, the same each time |
 //! | `debian/` | the Debian packages |
+//! | `sql.rs` | the program that answers queries in SQL |
 //! | `packages.rs` | the packages for pip, npm and Visual Studio Code |
 //! | `crates.rs` | the packages for Cargo |
 //! | `sbom.rs` | the bills of materials |
@@ -32,6 +33,7 @@ mod debian;
 mod notes;
 mod packages;
 mod sbom;
+mod sql;
 mod stage;
 mod template;
 #[cfg(test)]
@@ -50,9 +52,10 @@ struct Kind {
 }
 
 /// All kinds, in the order of the list of what is uploaded.
-const KINDS: [Kind; 7] = [
+const KINDS: [Kind; 8] = [
     Kind { name: "archives", places: &[RELEASE], make: |release| release.archives() },
     Kind { name: "debian", places: &[RELEASE], make: |release| release.debian() },
+    Kind { name: "sql", places: &[RELEASE], make: |release| release.sql() },
     Kind {
         name: "crates",
         places: &[Place {
@@ -165,6 +168,13 @@ impl Release<'_> {
             made.push(path);
         }
         Ok(Made::Files(made))
+    }
+
+    fn sql(&mut self) -> Result<Made, String> {
+        let program = sql::build(self.root, self.dev)?;
+        let (work, level) = (self.work().join("sql"), Level::new(self.dev));
+        let making = sql::Making { root: self.root, work, out: &self.out, time: self.time, level };
+        sql::packages(&program, &build::host()?, &making)
     }
 
     fn debian(&mut self) -> Result<Made, String> {

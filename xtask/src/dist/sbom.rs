@@ -44,6 +44,13 @@ pub(super) fn sboms(
             triple,
         },
         Subject {
+            suffix: "-sql",
+            manifest: "sql/Cargo.toml",
+            packages: &[super::sql::NAME],
+            features: "",
+            triple,
+        },
+        Subject {
             suffix: "-npm",
             manifest: "crates/wasm/Cargo.toml",
             packages: &["tracewright-wasm"],

@@ -6,7 +6,7 @@ use std::process::Command;
 use tracewright_testing::tool;
 
 use super::build::Built;
-use super::{Made, archive, debian, fresh, output, stage};
+use super::{Made, archive, debian, fresh, output, sql, stage};
 use crate::files::{copy, write};
 
 /// Seconds since 1970.
@@ -191,6 +191,46 @@ fn debian_packages_can_be_made_again() {
     command.args(["sh", "-c", "echo $LD_LIBRARY_PATH"]).env("LD_LIBRARY_PATH", "/other");
     let path = output(&mut command).unwrap();
     assert_eq!(path, "/usr/lib/x86_64-linux-gnu/tracewright:/other\n");
+    std::fs::remove_dir_all(here).unwrap();
+}
+
+/// The program for queries has an archive and a package, the same each time.
+#[test]
+fn the_program_for_sql_is_packed_apart() {
+    let here = folder("sql");
+    let Some(built) = built(&here) else { return };
+    let make = |name: &str, triple: &str| -> Vec<PathBuf> {
+        let (work, out) = (here.join(name).join("work"), here.join(name).join("out"));
+        fresh(&out).unwrap();
+        let level = archive::Level::new(true);
+        let making = sql::Making { root: root(), work, out: &out, time: TIME, level };
+        match sql::packages(&built.command(), triple, &making).unwrap() {
+            Made::Files(files) => files,
+            Made::Skipped { why, .. } => panic!("{why}"),
+        }
+    };
+    let (made, again) = (make("a", &built.triple), make("b", &built.triple));
+    assert_eq!(made.len(), 3);
+    for (one, other) in made.iter().zip(&again) {
+        assert_eq!(std::fs::read(one).unwrap(), std::fs::read(other).unwrap());
+    }
+    let list = output(Command::new("tar").arg("-tvf").arg(&made[1])).unwrap();
+    for file in ["bin/tracewright-sql", "share/doc/tracewright-sql/sql.md"] {
+        let end = format!("tracewright-sql-{}-{}/{file}", super::VERSION, built.triple);
+        assert!(list.lines().any(|line| line.ends_with(&end)), "{file}\n{list}");
+    }
+    // Debian has no packages for other systems.
+    assert_eq!(make("c", "x86_64-apple-darwin").len(), 2);
+    let Some(dpkg) = tool(&[("dpkg-deb", "dpkg")]) else { return };
+    let read = |option: &str| output(Command::new(dpkg).arg(option).arg(&made[2])).unwrap();
+    let information = read("-I");
+    for line in ["Package: tracewright-sql", "Depends: libc6 (>= 2.", "Recommends: tracewright"] {
+        assert!(information.lines().any(|own| own.trim().starts_with(line)), "{information}");
+    }
+    let files = read("-c");
+    for file in ["./usr/bin/tracewright-sql", "./usr/share/doc/tracewright-sql/copyright"] {
+        assert!(files.lines().any(|line| line.ends_with(file)), "{files}");
+    }
     std::fs::remove_dir_all(here).unwrap();
 }
 

@@ -8,8 +8,12 @@ use serde_json::Value;
 use super::{VERSION, failed, output};
 
 /// Manifests that state a version of their own: those of other workspaces, and of npm.
-const OTHERS: [&str; 3] =
-    ["python/Cargo.toml", "crates/wasm/Cargo.toml", "crates/wasm/package/package.json"];
+const OTHERS: [&str; 4] = [
+    "python/Cargo.toml",
+    "sql/Cargo.toml",
+    "crates/wasm/Cargo.toml",
+    "crates/wasm/package/package.json",
+];
 
 /// Compares all versions with that of the workspace.
 pub(super) fn check(root: &Path) -> Result<(), String> {
@@ -60,7 +64,7 @@ mod tests {
     fn another_version_is_refused() {
         let name = format!("tracewright-versions-{}", std::process::id());
         let root = std::env::temp_dir().join(name);
-        for path in ["python/src", "crates/wasm/src", "crates/wasm/package"] {
+        for path in ["python/src", "sql/src", "crates/wasm/src", "crates/wasm/package"] {
             std::fs::create_dir_all(root.join(path)).unwrap();
         }
         let write = |name: &str, version: &str| {
@@ -70,7 +74,7 @@ mod tests {
             };
             std::fs::write(root.join(name), text).unwrap();
         };
-        for folder in ["python", "crates/wasm"] {
+        for folder in ["python", "sql", "crates/wasm"] {
             std::fs::write(root.join(folder).join("src/lib.rs"), "").unwrap();
         }
         OTHERS.iter().for_each(|name| write(name, VERSION));

@@ -12,6 +12,7 @@ mod needs;
 
 use super::archive::{self, Level};
 use super::build::Built;
+use super::sql::{self, Making};
 use super::stage;
 use super::{Made, VERSION, date, failed, fresh};
 use crate::files::{copy_all, write};
@@ -109,6 +110,24 @@ const PACKAGES: [Package; 4] = [
     },
 ];
 
+/// The package with the program that answers queries in SQL.
+const SQL: Package = Package {
+    name: sql::NAME,
+    section: "devel",
+    fields: "Recommends: tracewright\n",
+    description: "decoder of processor trace, queries in SQL\n \
+        Answers queries whose tables are what a processor did: executed ranges, calls,\n \
+        exceptions, what was lost. The trace is decoded while it is read. The command\n \
+        `tracewright sql` of the package tracewright starts it.",
+    files: &[
+        ("bin/tracewright-sql", "bin/tracewright-sql"),
+        ("share/doc/tracewright-sql/sql.md", "@DOC@/sql.md"),
+        ("share/doc/tracewright-sql/tables.md", "@DOC@/tables.md"),
+    ],
+    linked: &["bin/tracewright-sql"],
+    library: None,
+};
+
 /// What all packages are made of.
 struct Tree<'a> {
     root: &'a Path,
@@ -146,6 +165,21 @@ pub(super) fn packages(
         made.push(tree.package(package, &work.join(package.name), out)?);
     }
     Ok(Made::Files(made))
+}
+
+/// Makes the package with the program that answers queries in SQL, of the files of its archive.
+/// `None` for systems for which Debian has no packages.
+pub(super) fn of_sql(
+    triple: &str,
+    staged: &Path,
+    making: &Making<'_>,
+) -> Result<Option<PathBuf>, String> {
+    let Making { root, ref work, out, time, level } = *making;
+    let Some(architecture) = architecture(triple) else { return Ok(None) };
+    let (work, lib) = (work.join("debian"), String::new());
+    fresh(&work)?;
+    let tree = Tree { root, usr: staged.to_owned(), lib, architecture, time, level };
+    tree.package(&SQL, &work.join(SQL.name), out).map(Some)
 }
 
 impl Tree<'_> {
