@@ -27,6 +27,20 @@ pub(super) struct Assignment {
     pub(super) outcomes: Vec<[Option<bool>; 2]>,
     /// It is known which outcome is true.
     pub(super) outcome_known: bool,
+    pub(super) last: LastCondition,
+}
+
+/// What evaluates the last condition of a copy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum LastCondition {
+    /// A branch of its own.
+    #[default]
+    Own,
+    /// A branch that tests the value of the decision: it is executed behind each outcome, too. The
+    /// outcome where it is taken, as far as the line table shows it.
+    OfValue(Option<bool>),
+    /// None: its value is not in the trace.
+    Unseen,
 }
 
 /// Why a decision is not measurable.
@@ -41,21 +55,21 @@ pub(super) enum Failure {
 }
 
 /// The most attempts for a decision and a first branch.
-const ATTEMPTS: usize = 20_000;
+pub(super) const ATTEMPTS: usize = 20_000;
 
 /// Where the two edges of a branch lead.
 #[derive(Clone, Debug)]
-struct Edge {
+pub(super) struct Edge {
     /// The branches of the decision that are reached first.
-    reached: Option<BTreeSet<u64>>,
-    destination: u64,
+    pub(super) reached: Option<BTreeSet<u64>>,
+    pub(super) destination: u64,
 }
 
 /// Finds assignments.
 pub(super) struct Search<'a> {
     decision: &'a Decision,
     /// Where each branch leads: not taken, taken.
-    edges: BTreeMap<u64, [Edge; 2]>,
+    pub(super) edges: BTreeMap<u64, [Edge; 2]>,
     attempts: usize,
     found: Vec<(Vec<(u64, bool)>, bool)>,
 }
@@ -113,7 +127,7 @@ impl<'a> Search<'a> {
             .collect();
         let outcomes = self.outcomes(one, consistent);
         let outcome_known = consistent && all.len() == 1 && self.decision.exact;
-        Ok(Assignment { branches, outcomes, outcome_known })
+        Ok(Assignment { branches, outcomes, outcome_known, last: LastCondition::Own })
     }
 
     /// Assigns the conditions from position `n` on. Returns `false` where there are too many

@@ -7,7 +7,8 @@ use tracewright_base::Waypoints;
 use tracewright_image::{Cache, CacheOptions, Image};
 use tracewright_symbols::{CodeStates, Functions, Lines, Location, Place, Region};
 
-use super::assign::{Assignment, Failure, Search};
+use super::assign::{Assignment, Failure, LastCondition, Search};
+use super::by_value;
 use super::decision::Decision;
 use super::evidence::{Shown, shown};
 use super::nearby::{DecisionLines, extents, lines_of, neighbours};
@@ -22,6 +23,13 @@ const FOLLOWED: u64 = 8;
 
 /// Why a branch of optimised code shows no condition.
 const JOINED: &str = "its branches may evaluate other conditions, too";
+
+/// Why what is not covered in optimised code is unknown.
+const OPTIMISED: &str = "the compiler may optimise: it may also be evaluated without a branch";
+
+/// Why what is not covered of a value is unknown.
+const UNSEEN: &str = "the compiler computes its last condition without a branch: its value is not \
+                      in the trace";
 
 /// A copy of a decision in a program.
 #[derive(Clone, Debug)]
@@ -175,15 +183,13 @@ impl Copies {
             let function = function.and_then(|n| functions.get(n));
             let function = function.map(|function| function.name.clone());
             let reason = match matched(own, candidates, (&lines, &known), &mut walk) {
-                Ok((_, false)) if joined => Some(JOINED.to_owned()),
-                Ok((found, all)) => {
+                Ok((_, Some(OPTIMISED))) if joined => Some(JOINED.to_owned()),
+                Ok((found, unknown)) => {
                     for assignment in found {
                         let function = function.clone();
                         self.insert(number, Copy { decision, function, assignment });
                     }
-                    let why =
-                        "the compiler may optimise: it may also be evaluated without a branch";
-                    (!all).then(|| why.to_owned())
+                    unknown.map(str::to_owned)
                 }
                 Err(reason) => Some(reason),
             };
@@ -255,14 +261,37 @@ fn nearest(decisions: &[Decision], here: &[usize], place: Place) -> Vec<usize> {
     here.iter().copied().filter(|n| of(n) == least).collect()
 }
 
-/// The copies of a decision whose conditions are evaluated by `candidates`, all of them; and
-/// whether nothing else evaluates them.
+/// The copies of a decision whose conditions are evaluated by `candidates`; and why what they do
+/// not cover is unknown, where something else may evaluate them.
 fn matched(
+    decision: &Decision,
+    candidates: &BTreeSet<u64>,
+    lines: (&Lines, &DecisionLines),
+    walk: &mut Walk<'_>,
+) -> Result<(Vec<Assignment>, Option<&'static str>), String> {
+    let by_branches = by_branches(decision, candidates, lines, walk);
+    if by_branches.is_ok() {
+        return by_branches;
+    }
+    let Some(mut assignment) = by_value::assignment(decision, candidates, lines, walk) else {
+        return by_branches;
+    };
+    let unseen = assignment.last == LastCondition::Unseen;
+    if let (LastCondition::OfValue(taken), Some(test)) =
+        (&mut assignment.last, assignment.branches.last())
+    {
+        *taken = outcome_by_lines(decision, test.address, lines.0, walk);
+    }
+    Ok((vec![assignment], unseen.then_some(UNSEEN)))
+}
+
+/// The same for conditions each of which has a branch.
+fn by_branches(
     decision: &Decision,
     candidates: &BTreeSet<u64>,
     (lines, known): (&Lines, &DecisionLines),
     walk: &mut Walk<'_>,
-) -> Result<(Vec<Assignment>, bool), String> {
+) -> Result<(Vec<Assignment>, Option<&'static str>), String> {
     let (branches, conditions) = (candidates.len(), decision.conditions.len());
     let few = || match (branches, conditions) {
         (1, _) => format!("it has one conditional branch for {conditions} conditions"),
@@ -300,7 +329,7 @@ fn matched(
             Err(Failure::Limit) => return Err("it is too complex".to_owned()),
         }
     }
-    if used.len() < branches {
+    if used.len() < branches && !are_behind(&found, &used, candidates, (lines, &search)) {
         return Err(match found.is_empty() && branches == conditions {
             true => "its branches do not lead to each other as its conditions do".to_owned(),
             false => format!(
@@ -325,7 +354,37 @@ fn matched(
     for assignment in &mut found {
         known_by_lines(decision, assignment, lines, walk);
     }
-    Ok((found, shown == Shown::All))
+    Ok((found, (shown != Shown::All).then_some(OPTIMISED)))
+}
+
+/// Whether branches that evaluate no condition are all behind the value of a decision, so that one
+/// of them is the first behind each outcome. So does GCC without optimisation where objects are
+/// destroyed in the middle of a decision of C++.
+fn are_behind(
+    found: &[Assignment],
+    used: &BTreeSet<u64>,
+    candidates: &BTreeSet<u64>,
+    (lines, search): (&Lines, &Search<'_>),
+) -> bool {
+    let [assignment] = found else { return false };
+    let Some(first) = candidates.first() else { return false };
+    let gcc = lines.producer(*first).is_some_and(|own| own.starts_with("GNU "));
+    if !gcc || !lines.is_unoptimised(*first) || used.len() < 2 || !assignment.outcome_known {
+        return false;
+    }
+    let mut behind = BTreeSet::new();
+    for (branch, outcomes) in assignment.branches.iter().zip(&assignment.outcomes) {
+        let Some(edges) = search.edges.get(&branch.address) else { return false };
+        for value in
+            [false, true].into_iter().filter(|value| outcomes[usize::from(*value)].is_some())
+        {
+            match &edges[usize::from(value == branch.taken_is_true)].reached {
+                Some(reached) if reached.len() == 1 => behind.extend(reached),
+                _ => return false,
+            }
+        }
+    }
+    behind.len() == 1 && behind.is_disjoint(used)
 }
 
 /// Finds which outcome of a decision of one condition is true, by the line that follows.
@@ -339,7 +398,22 @@ fn known_by_lines(
     if branch.is_known {
         return;
     }
-    let Some(targets) = walk.edges(branch.address) else { return };
+    let Some(taken_is_true) = outcome_by_lines(decision, branch.address, lines, walk) else {
+        return;
+    };
+    (branch.taken_is_true, branch.is_known) = (taken_is_true, true);
+    assignment.outcome_known = true;
+    assignment.outcomes = vec![[Some(false), Some(true)]];
+}
+
+/// The outcome of a decision where the branch behind it is taken, by the line that follows.
+fn outcome_by_lines(
+    decision: &Decision,
+    branch: u64,
+    lines: &Lines,
+    walk: &mut Walk<'_>,
+) -> Option<bool> {
+    let targets = walk.edges(branch)?;
     let mut leads = |target: u64| {
         let at = walk.destination(target);
         let row = lines.row(at)?;
@@ -353,13 +427,9 @@ fn known_by_lines(
         }
     };
     let [not_taken, taken] = targets.map(&mut leads);
-    let taken_is_true = match (not_taken, taken) {
-        (Some(a), Some(b)) if a == b => return,
-        (Some(not), _) => !not,
-        (_, Some(taken)) => taken,
-        (None, None) => return,
-    };
-    (branch.taken_is_true, branch.is_known) = (taken_is_true, true);
-    assignment.outcome_known = true;
-    assignment.outcomes = vec![[Some(false), Some(true)]];
+    match (not_taken, taken) {
+        (Some(a), Some(b)) if a == b => None,
+        (Some(not), _) => Some(!not),
+        (_, taken) => taken,
+    }
 }

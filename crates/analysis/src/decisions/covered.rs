@@ -1,11 +1,13 @@
 //! What the evaluations of a decision cover.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::assign::Assignment;
+use super::assign::{Assignment, LastCondition};
 use super::copies::{Copies, Unmatched};
 use super::decision::Decision;
 use super::evaluated::{Evaluated, Vector};
+use super::expression::Next;
 use crate::totals::Totals;
 
 /// How the independence of a condition is shown.
@@ -120,25 +122,73 @@ pub(super) fn cover(
             own.unmeasured.push(Unmatched { function, reason });
             continue;
         }
+        let mut vectors = evaluated.vectors(decision.conditions.len());
+        let mut assignment = Cow::Borrowed(&copy.assignment);
+        if let LastCondition::OfValue(by_lines) = assignment.last {
+            let outcome = match evaluated.outcome_of_taken(by_lines) {
+                Ok(outcome) => outcome,
+                Err(()) => {
+                    let reason = "the branch behind it tests another value".to_owned();
+                    own.unmeasured.push(Unmatched { function: copy.function.clone(), reason });
+                    continue;
+                }
+            };
+            vectors = of_value(vectors, decision, outcome.unwrap_or(true));
+            if outcome.is_none() {
+                let assignment = assignment.to_mut();
+                assignment.outcome_known = false;
+                if let Some(last) = assignment.branches.last_mut() {
+                    last.is_known = false;
+                }
+            }
+        }
         own.copies += 1;
-        if evaluated.interrupted {
+        let open = evaluated.open(decision.conditions.len());
+        let are_known = assignment.branches.iter().all(|branch| branch.is_known);
+        if evaluated.interrupted || !(open.is_empty() || are_known) {
             let reason = "an evaluation was not followed to its end".to_owned();
             own.unmeasured.push(Unmatched { function: copy.function.clone(), reason });
         }
-        let vectors = evaluated.vectors(decision.conditions.len());
-        let assignment = &copy.assignment;
-        match assignment.outcome_known && assignment.branches.iter().all(|branch| branch.is_known) {
+        if are_known {
+            own.add_open(open);
+        }
+        match assignment.outcome_known && are_known {
             true => own.add_known(vectors),
             false => {
                 own.unnamed += 1;
-                own.add_unnamed(&vectors, assignment, criterion);
+                own.add_unnamed(&vectors, &assignment, criterion);
             }
         }
     }
     all
 }
 
+/// Evaluations of a copy whose value a branch tests, which has `outcome` where it is taken: those
+/// that evaluate the last condition have it by that branch.
+fn of_value(vectors: Vec<(Vector, u64)>, decision: &Decision, outcome: bool) -> Vec<(Vector, u64)> {
+    let Some(last) = decision.conditions.last() else { return vectors };
+    let mut vectors = vectors;
+    for (vector, _) in &mut vectors {
+        if let Some(value @ Some(_)) = vector.values.last_mut() {
+            vector.outcome = vector.outcome == outcome;
+            *value = Some(last.next[1] == Next::Outcome(vector.outcome));
+        }
+    }
+    vectors
+}
+
 impl DecisionCoverage {
+    /// Adds the values of evaluations whose outcome is not known.
+    fn add_open(&mut self, open: Vec<(Vec<Option<bool>>, u64)>) {
+        for (values, count) in open {
+            for (own, value) in self.conditions.iter_mut().zip(values) {
+                if let Some(sum) = value.and_then(|value| own.values.get_mut(usize::from(value))) {
+                    *sum = Some(sum.unwrap_or(0).saturating_add(count));
+                }
+            }
+        }
+    }
+
     /// Adds evaluations whose values are those of the text.
     fn add_known(&mut self, vectors: Vec<(Vector, u64)>) {
         for (vector, count) in &vectors {

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::assign::LastCondition;
 use super::copies::{BranchOf, Copies};
 use super::covered::{self, Criterion, DecisionCoverage};
 use super::decision::{Decision, MOST_CONDITIONS};
@@ -30,6 +31,8 @@ struct Begun {
     next: Option<u16>,
     evaluated: u64,
     values: u64,
+    /// The outcome, where the branch that tests the value follows.
+    outcome: Option<bool>,
 }
 
 /// Receives the frames.
@@ -41,8 +44,8 @@ struct Frames {
     losses: u64,
     /// The evaluations of each frame, by copy.
     begun: HashMap<u64, Vec<(u32, Begun)>>,
-    /// The copies whose frame ended in an evaluation.
-    interrupted: Vec<u32>,
+    /// The copies whose frame ended in an evaluation, and whether it is lost.
+    ended: Vec<(u32, Begun, bool)>,
 }
 
 impl Visitor for Frames {
@@ -61,10 +64,9 @@ impl Visitor for Frames {
     fn end(&mut self, _: &Position, node: Node, ending: Ending, _: bool) {
         let begun = self.begun.remove(&node.number).unwrap_or_default();
         // What passes through the frame ends the evaluation, and so does the end of the trace.
-        if !matches!(ending, Ending::Unwound | Ending::TraceEnd) {
-            let open = begun.iter().filter(|(_, begun)| begun.next.is_some());
-            self.interrupted.extend(open.map(|(copy, _)| *copy));
-        }
+        let lost = !matches!(ending, Ending::Unwound | Ending::TraceEnd);
+        let open = begun.iter().filter(|(_, begun)| begun.next.is_some());
+        self.ended.extend(open.map(|(copy, begun)| (*copy, *begun, lost)));
         // The frame beneath continues elsewhere than behind the call.
         if !matches!(ending, Ending::Return | Ending::Replaced) {
             self.losses += 1;
@@ -123,9 +125,10 @@ impl Evaluation {
             self.mark(mark);
         }
         part.part.each(first..usize::MAX, |some| self.stacks.transfers(some));
-        for copy in std::mem::take(&mut self.stacks.visitor.interrupted) {
+        for (copy, begun, lost) in std::mem::take(&mut self.stacks.visitor.ended) {
             if let Some(evaluated) = self.evaluated.get_mut(copy as usize) {
-                evaluated.interrupted = true;
+                evaluated.interrupted |= lost;
+                evaluated.add_open((begun.evaluated, begun.values), 1);
             }
         }
     }
@@ -147,15 +150,18 @@ impl Evaluation {
         let place = own.iter().position(|(its, _)| *its == copy);
         let before = place.and_then(|n| own.get(n)).map(|(_, begun)| *begun);
         // What began before a loss is not continued.
-        let stale = before.filter(|begun| begun.losses != *losses);
-        evaluated.interrupted |= stale.is_some_and(|begun| begun.next.is_some());
+        let stale = before.filter(|begun| begun.losses != *losses && begun.next.is_some());
+        if let Some(begun) = stale {
+            evaluated.interrupted = true;
+            evaluated.add_open((begun.evaluated, begun.values), 1);
+        }
         let before = before.filter(|begun| begun.losses == *losses);
         let mut state = match before {
             Some(begun) if begun.next == Some(condition) => begun,
             _ if condition == 0 => {
                 // It begins again, although it has not ended.
                 evaluated.contradicted |= before.is_some_and(|begun| begun.next.is_some());
-                Begun { losses: *losses, next: Some(0), evaluated: 0, values: 0 }
+                Begun { losses: *losses, next: Some(0), evaluated: 0, values: 0, outcome: None }
             }
             None if node.began != Some(*losses) => return,
             _ => {
@@ -163,18 +169,44 @@ impl Evaluation {
                 return;
             }
         };
+        let last = decision.conditions.len().saturating_sub(1);
+        let is_last = usize::from(condition) == last;
+        let of_value = matches!(known.assignment.last, LastCondition::OfValue(_));
         let value = taken == taken_is_true;
         let bit = 1u64 << (usize::from(condition) % MOST_CONDITIONS);
-        state.evaluated |= bit;
-        state.values |= if value { bit } else { 0 };
-        let next = decision.conditions.get(usize::from(condition));
-        match next.map(|own| own.next[usize::from(value)]) {
-            Some(Next::Condition(next)) => state.next = u16::try_from(next).ok(),
-            _ => {
+        match state.outcome {
+            Some(outcome) => {
                 state.next = None;
+                evaluated.test(outcome, taken);
+                evaluated.add((state.evaluated, state.values, outcome), mark.times);
+            }
+            None if of_value && is_last => {
+                state.next = None;
+                evaluated.add((state.evaluated | bit, state.values, taken), mark.times);
+            }
+            None => {
+                state.evaluated |= bit;
+                state.values |= if value { bit } else { 0 };
+                let next = decision.conditions.get(usize::from(condition));
                 let outcomes = known.assignment.outcomes.get(usize::from(condition));
-                if let Some(outcome) = outcomes.and_then(|own| own[usize::from(value)]) {
-                    evaluated.add((state.evaluated, state.values, outcome), mark.times);
+                let outcome = outcomes.and_then(|own| own[usize::from(value)]);
+                match next.map(|own| own.next[usize::from(value)]) {
+                    Some(Next::Condition(next))
+                        if next == last && known.assignment.last == LastCondition::Unseen =>
+                    {
+                        state.next = None;
+                        evaluated.add_open((state.evaluated, state.values), mark.times);
+                    }
+                    Some(Next::Condition(next)) => state.next = u16::try_from(next).ok(),
+                    _ if of_value => {
+                        (state.next, state.outcome) = (u16::try_from(last).ok(), outcome);
+                    }
+                    _ => {
+                        state.next = None;
+                        if let Some(outcome) = outcome {
+                            evaluated.add((state.evaluated, state.values, outcome), mark.times);
+                        }
+                    }
                 }
             }
         }

@@ -274,7 +274,7 @@ mod tests {
     use tracewright_image::{Elf, Image, Load, Module};
     use tracewright_symbols::{Functions, Region};
 
-    use super::super::assign::{Assigned, Assignment};
+    use super::super::assign::{Assigned, Assignment, LastCondition};
     use super::super::copies::Copy;
     use super::super::{Condition, Criterion, Decision, Evaluation, Evaluations, Next, Vector};
     use super::*;
@@ -303,6 +303,7 @@ mod tests {
             branches: vec![assigned(0x8000), assigned(0x8008)],
             outcomes: vec![[Some(false), None], [Some(false), Some(true)]],
             outcome_known: true,
+            last: LastCondition::Own,
         };
         let branch = |condition| BranchOf { copy: 0, condition, taken_is_true: true };
         let copies = Copies {

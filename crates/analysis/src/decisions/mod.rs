@@ -9,6 +9,8 @@
 //! | `nearby.rs` | which decisions are near each other |
 //! | `walk.rs` | where execution leads from a branch |
 //! | `assign.rs` | which branch evaluates which condition |
+//! | `by_value.rs` | the same where the last condition has no branch |
+//! | `chain.rs` | whether a branch tests one stored value |
 //! | `evaluated.rs` | [`Vector`]: an evaluation |
 //! | `evidence.rs` | whether the line table shows the same |
 //! | `log.rs` | [`DecisionListener`]: the branches of decisions that a trace executes |
@@ -21,6 +23,8 @@
 //! loops.
 
 mod assign;
+mod by_value;
+mod chain;
 mod copies;
 mod covered;
 mod decision;

@@ -8,6 +8,8 @@ use tracewright_symbols::CodeStates;
 
 /// The most instructions that are followed from a branch.
 const MOST: usize = 4096;
+/// The most instructions without a conditional branch.
+const STRAIGHT: usize = 512;
 /// The most branches in a row, as those to the end of a condition.
 const BRANCHES: usize = 64;
 
@@ -60,6 +62,44 @@ impl Walk<'_> {
             address = target;
         }
         address
+    }
+
+    /// The bytes of an instruction: as a word, or as a halfword.
+    pub(super) fn opcode(&mut self, address: u64) -> Option<u32> {
+        let own = self.instruction(address)?;
+        let pc = Pc {
+            address: address.wrapping_add(self.bias),
+            isa: self.states.at(address)?,
+            space: Space::ANY,
+        };
+        let mut bytes = [0; 4];
+        let wanted = bytes.get_mut(..usize::from(own.size))?;
+        (self.cache.read(pc, wanted) == wanted.len()).then(|| u32::from_le_bytes(bytes))
+    }
+
+    /// The instructions that are executed from `start` on, up to a conditional branch, a return or
+    /// a jump to an unknown address; and the conditional branch, if it is one. Functions that are
+    /// called are left out. `None` where there are too many.
+    pub(super) fn straight(&mut self, start: u64) -> Option<(Vec<u64>, Option<u64>)> {
+        let (mut address, mut path) = (start, Vec::new());
+        while path.len() < STRAIGHT && self.left > 0 {
+            self.left -= 1;
+            let Some(own) = self.instruction(address) else { return Some((path, None)) };
+            if Walk::is_conditional(&own) {
+                return Some((path, Some(address)));
+            }
+            path.push(address);
+            let calls = Walk::calls(&own);
+            let next = match own.kind {
+                Kind::Branch if !calls => own.target,
+                Kind::Indirect if !calls => None,
+                Kind::Undefined => None,
+                _ => address.checked_add(own.size.into()),
+            };
+            let Some(next) = next else { return Some((path, None)) };
+            address = next;
+        }
+        None
     }
 
     /// Those of the branches `wanted` that execution may reach first from `start`. `None` where too

@@ -2,7 +2,6 @@
 //! where it is compiled for this machine with a call for each condition.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,174 +9,17 @@ use std::process::Command;
 use serde_json::Value;
 use tracewright_testing::{Random, short_or_long, tool, tool_since};
 
+use super::random_decisions::{Program, program};
 use super::{A64, HEADER, Machine, RISCV, START, T32, encoded, good, logged, words};
 use crate::common::{Folder, args, tracewright};
 
-/// The handler of a signal evaluates a decision within an evaluation of it. RISC-V has no
-/// `sa_restorer`.
-const SIGNAL: &str = "\
-#if defined(__riscv)
-static void prepare(void) {}
-static void interrupt(void) { handler(10); }
-#else
-#if defined(__arm__)
-enum { KILL = 37, ACTION = 174, PROCESS = 20 };
-#else
-enum { KILL = 129, ACTION = 134, PROCESS = 172 };
-#endif
-static long action[20];
-static void prepare(void) {
-  action[0] = (long)handler;
-  action[1] = 0x44000004;
-  action[2] = (long)leave_signal;
-  system_call(ACTION, 10, (long)action, 0, 8);
-}
-static void interrupt(void) {
-  system_call(KILL, system_call(PROCESS, 0, 0, 0, 0), 10, 0, 0);
-}
-#endif
-";
-const NO_SIGNAL: &str = "\
-static void prepare(void) {}
-static void interrupt(void) { handler(10); }
-";
-
 const RECORD: &str = include_str!("program/decisions.h");
 
-/// An expression.
-enum Tree {
-    Leaf(usize),
-    Operator(&'static str, Box<(Tree, Tree)>, bool),
-}
-
-impl Tree {
-    fn random(random: &mut Random, size: usize, leaves: &mut Vec<String>, negates: bool) -> Tree {
-        if size == 1 {
-            let own = random.pick(&["a", "b", "c", "d"]);
-            let n = random.below(4);
-            leaves.push(match random.below(6) {
-                0 => own.to_owned(),
-                1 => format!("!{own}"),
-                2 => format!("{own} > {n}"),
-                3 => format!("{own} == {n}"),
-                4 => format!("call({own})"),
-                _ => format!("recurse({own}) != {n}"),
-            });
-            return Tree::Leaf(leaves.len() - 1);
-        }
-        let left = random.between(1, size - 1);
-        let operator = random.pick(&["&&", "||"]);
-        let first = Tree::random(random, left, leaves, negates);
-        let second = Tree::random(random, size - left, leaves, negates);
-        let negated = negates && random.one_in(4);
-        Tree::Operator(operator, Box::new((first, second)), negated)
-    }
-
-    /// Its text; `recorded`: with a call for each condition.
-    fn text(&self, leaves: &[String], recorded: bool, outer: bool) -> String {
-        match self {
-            Tree::Leaf(n) if recorded => format!("C({n}, {})", leaves[*n]),
-            Tree::Leaf(n) => leaves[*n].clone(),
-            Tree::Operator(operator, both, negated) => {
-                let [left, right] = [&both.0, &both.1].map(|own| own.text(leaves, recorded, false));
-                let own = format!("{left} {operator} {right}");
-                match (outer, negated) {
-                    (true, _) => own,
-                    (_, true) => format!("!({own})"),
-                    _ => format!("({own})"),
-                }
-            }
-        }
-    }
-}
-
-/// A program, with and without recorded conditions; the lines of its decisions.
-struct Program {
-    texts: [String; 2],
-    lines: Vec<usize>,
-}
-
-fn program(random: &mut Random, negates: bool) -> Program {
-    let mut texts =
-        [String::from("#include \"start.h\"\n"), String::from("#include \"record.h\"\n")];
-    let handler = "NOINLINE static void handler(int n) {\n  sink = recurse(n - 7);\n}\n";
-    let call = "NOINLINE static int call(int n) {\n  sink = n;\n  if (n == 3)\n    interrupt();\n\
-                \x20 return n & 1;\n}\n";
-    let mut lines = Vec::new();
-    let add = |texts: &mut [String; 2], [plain, recorded]: [&str; 2]| {
-        texts[0].push_str(plain);
-        texts[1].push_str(recorded);
-    };
-    // A decision is evaluated within an evaluation of itself.
-    let own = "n > 0 && recurse(n - 1) && (n != 2 || sink)";
-    let recorded = "C(0, n > 0) && C(1, recurse(n - 1)) && (C(2, n != 2) || C(3, sink))";
-    let head = "NOINLINE static int recurse(int n) {\n  sink = n & 1;\n";
-    let text = |own: &str| format!("{head}  if ({own})\n    return n;\n  return 1;\n}}\n");
-    lines.push(texts[0].lines().count() + 3);
-    add(&mut texts, [&text(own), &text(&format!("D(0, 4, {recorded})"))]);
-    add(&mut texts, [handler; 2]);
-    add(&mut texts, [SIGNAL, NO_SIGNAL]);
-    add(&mut texts, [call; 2]);
-    let count = 40;
-    for n in 1..count {
-        let (mut leaves, size) = (Vec::new(), random.between(1, 6));
-        let tree = Tree::random(random, size, &mut leaves, negates);
-        let form = random.below(4);
-        lines.push(texts[0].lines().count() + 3);
-        for (recorded, text) in [false, true].into_iter().zip(&mut texts) {
-            let mut own = tree.text(&leaves, recorded, true);
-            if recorded {
-                own = format!("D({n}, {size}, {own})");
-            }
-            let body = match form {
-                0 => format!("  if ({own})\n    r = 1;\n  else\n    r = call(2);\n"),
-                1 => format!(
-                    "  while ({own}) {{\n    a--;\n    r++;\n    sink = r;\n\
-                              \x20   if (r == 5)\n      return r;\n  }}\n"
-                ),
-                2 => format!("  r = {own};\n  sink = r;\n"),
-                _ => format!("  return {own};\n"),
-            };
-            writeln!(
-                text,
-                "NOINLINE static int f{n}(int a, int b, int c, int d) {{\n  int r = 0;\n{body}  \
-                 return r;\n}}"
-            )
-            .unwrap();
-        }
-    }
-    // Its turns are alike: N-Trace counts them.
-    lines.push(texts[0].lines().count() + 3);
-    for (own, text) in ["r < n", &format!("D({count}, 1, C(0, r < n))")].iter().zip(&mut texts) {
-        writeln!(
-            text,
-            "NOINLINE static int turn(int n) {{\n  int r = 0;\n  while ({own})\n    r++;\n  \
-             return r;\n}}"
-        )
-        .unwrap();
-    }
-    let mut last = String::from(
-        "void program(void) {\n  unsigned s = 7;\n  prepare();\n  sink += turn(3000);\n",
-    );
-    last.push_str("  for (int i = 0; i < 12; i++) {\n");
-    for n in 1..count {
-        writeln!(
-            last,
-            "    s = s * 1103515245u + 12345u;\n    sink += f{n}(s >> 8 & 3, s >> 12 & 3, s >> 16 & \
-             3, s >> 20 & 3);"
-        )
-        .unwrap();
-    }
-    last.push_str("  }\n}\n");
-    add(&mut texts, [&last; 2]);
-    Program { texts, lines }
-}
-
 /// The evaluations of a decision: values and outcome, and how often.
-type Vectors = BTreeMap<String, u64>;
+pub(super) type Vectors = BTreeMap<String, u64>;
 
 /// What the program records on this machine, by decision.
-fn recorded(folder: &Path, text: &str) -> Option<Vec<Vectors>> {
+pub(super) fn recorded(folder: &Path, text: &str) -> Option<Vec<Vectors>> {
     let gcc = tool_since(&[("gcc", "gcc")], (12, 2))?;
     let head = "#define NOINLINE __attribute__((noinline))\nvolatile unsigned sink;\n";
     fs::write(folder.join("record.h"), format!("{head}{RECORD}")).unwrap();
@@ -199,7 +41,7 @@ fn recorded(folder: &Path, text: &str) -> Option<Vec<Vectors>> {
 }
 
 /// The coverage mapping of the program by clang, which does not run.
-fn mapping(machine: &Machine, folder: &Path) -> Option<PathBuf> {
+pub(super) fn mapping(machine: &Machine, folder: &Path) -> Option<PathBuf> {
     let clang = tool(&[("clang-19", "clang-19")])?;
     let options = format!(
         "{} -w -c -fprofile-instr-generate -fcoverage-mapping -fcoverage-mcdc program.c -o map.o",
@@ -210,7 +52,7 @@ fn mapping(machine: &Machine, folder: &Path) -> Option<PathBuf> {
 }
 
 /// The decisions of a trace, by line.
-fn decisions(snapshot: &Path, map: &Path) -> BTreeMap<usize, Value> {
+pub(super) fn decisions(snapshot: &Path, map: &Path) -> BTreeMap<usize, Value> {
     decisions_with(snapshot, map, "")
 }
 
@@ -227,7 +69,7 @@ fn decisions_with(snapshot: &Path, map: &Path, more: &str) -> BTreeMap<usize, Va
     all.map(|line| (line["line"].as_u64().unwrap() as usize, line)).collect()
 }
 
-fn vectors(decision: &Value) -> Vectors {
+pub(super) fn vectors(decision: &Value) -> Vectors {
     let all = decision["vectors"].as_array().expect("vectors").iter();
     all.map(|own| {
         let outcome = u8::from(own["outcome"].as_bool().unwrap());
@@ -253,7 +95,12 @@ fn independent(want: &Vectors, n: usize, unique: bool) -> bool {
 
 /// Compares what is measured with what the program recorded; returns how many decisions are
 /// measured, at least in part: what is covered of them was executed.
-fn compare(found: &BTreeMap<usize, Value>, own: &Program, want: &[Vectors], what: &str) -> usize {
+pub(super) fn compare(
+    found: &BTreeMap<usize, Value>,
+    own: &Program,
+    want: &[Vectors],
+    what: &str,
+) -> usize {
     let mut measured = 0;
     for (n, line) in own.lines.iter().enumerate() {
         let Some(decision) = found.get(line) else { continue };
@@ -292,11 +139,11 @@ fn compare(found: &BTreeMap<usize, Value>, own: &Program, want: &[Vectors], what
 }
 
 /// A program for `machine`: its compiler and options, with the name of the test.
-fn build(machine: &Machine, folder: &Path, compiler: &str, level: &str) -> PathBuf {
+pub(super) fn build(machine: &Machine, folder: &Path, compiler: &str, level: &str) -> PathBuf {
     let (target, linker) = match compiler.starts_with("clang") {
         true => (machine.compile, "-fuse-ld=lld-19"),
         // The start code is not among variables.
-        false => ("", "-ftoplevel-reorder"),
+        false => (machine.gnu_options, "-ftoplevel-reorder"),
     };
     let elf = folder.join(format!("{compiler}{level}.elf"));
     let options = format!(
@@ -344,7 +191,10 @@ fn check(machine: &Machine, gcc: Option<&str>, seed: u64, negates: bool) {
             }
             match (compiler, level) {
                 ("clang-19", "-O0") => {
-                    assert!(measured >= if negates { 1 } else { 5 }, "{what}: {measured}");
+                    // Values, too, in part. Clang 19 does not describe all that have `!`.
+                    let known = own.lines.iter().filter(|line| found.contains_key(line)).count();
+                    let least = if negates || machine.name == "riscv" { 5 } else { known };
+                    assert!(measured >= least, "{what}: {measured} of {known}");
                 }
                 (_, "-O0") => {
                     // Clang 19 describes no decisions with `!` in front of parentheses.

@@ -14,9 +14,11 @@
 //! | `losses.rs` | frames where a part of the trace is missing |
 //! | `named_tasks.rs` | tasks of FreeRTOS that stores to a variable or context IDs name |
 //! | `parts.rs` | traces cut into parts |
+//! | `random_decisions.rs` | random programs with decisions |
 //! | `reported_tasks.rs` | tasks of FreeRTOS in an ETM, that a DWT names in the ITM beside it |
 //! | `search.rs` | entries of functions and lines that `find` finds, with their call stacks |
 //! | `rtos.rs` | tasks of FreeRTOS |
+//! | `sweep.rs` | decisions at each level of optimisation, compared with listings of instructions, too |
 //! | `tasks.rs` | the order of tasks of FreeRTOS, beside what a hook recorded |
 //! | `threads.rs` | threads, on one processor and on several |
 
@@ -32,10 +34,12 @@ mod object_code;
 mod oracle;
 mod orti;
 mod parts;
+mod random_decisions;
 mod reported_tasks;
 mod rtos;
 mod search;
 mod states;
+mod sweep;
 mod tasks;
 mod threads;
 

@@ -30,28 +30,64 @@ const FILES: [(&str, &str); 4] = [
 
 /// Compiles the program with FreeRTOS.
 fn compile(folder: &Path) -> Option<PathBuf> {
-    let Some(kernel) = env::var_os("TRACEWRIGHT_FREERTOS").map(PathBuf::from) else {
-        skip("TRACEWRIGHT_FREERTOS does not name the sources of FreeRTOS");
-        return None;
-    };
-    let clang = tool(&[("clang-19", "clang-19")])?;
+    compile_by("clang-19", "-O1 -fno-inline", folder)
+}
+
+/// The same by a compiler with these options.
+pub(super) fn compile_by(compiler: &str, options: &str, folder: &Path) -> Option<PathBuf> {
+    let kernel = kernel()?;
+    tool(&[(compiler, compiler)])?;
     tool(&[("ld.lld-19", "lld-19")])?;
     for (name, text) in FILES {
         fs::write(folder.join(name), text).expect("a source");
     }
     fs::write(folder.join("stdlib.h"), "").expect("a source");
-    let port = kernel.join("portable/GCC/ARM_CM3");
-    let mut command = Command::new(clang);
-    let options = "--target=thumbv7m-none-eabi -mcpu=cortex-m3 -O1 -g -ffreestanding -nostdlib \
-                   -fno-inline -fuse-ld=lld-19 -T program.ld program.c -o rtos.elf -I.";
-    command.args(words(options)).arg("-I").arg(kernel.join("include")).arg("-I").arg(&port);
-    command.args(["tasks.c", "queue.c", "list.c"].map(|name| kernel.join(name)));
-    good(command.arg(port.join("port.c")).current_dir(folder));
+    let target = if compiler.starts_with("clang") { CLANG } else { "-mthumb" };
+    let mut command = Command::new(compiler);
+    let all = "-mcpu=cortex-m3 -g -ffreestanding -nostdlib -T program.ld program.c -o rtos.elf -I.";
+    command.args(words(options)).args(words(target)).args(words(all));
+    command.args(includes(&kernel));
+    command.args(KERNEL.map(|name| kernel.join(name)));
+    good(command.arg(kernel.join("portable/GCC/ARM_CM3/port.c")).current_dir(folder));
     Some(folder.join("rtos.elf"))
 }
 
+/// The decisions of the kernel, by clang.
+pub(super) fn mapping(folder: &Path) -> Option<PathBuf> {
+    let (kernel, clang) = (kernel()?, tool(&[("clang-19", "clang-19")])?);
+    let objects = KERNEL.map(|name| {
+        let mut command = Command::new(clang);
+        let options = "--target=thumbv7m-none-eabi -ffreestanding -w -c -fprofile-instr-generate \
+                       -fcoverage-mapping -fcoverage-mcdc -I.";
+        command.args(words(options)).args(includes(&kernel)).arg(kernel.join(name));
+        let object = format!("{name}.map");
+        good(command.args(["-o", &object]).current_dir(folder));
+        object
+    });
+    let mut command = Command::new("ld.lld-19");
+    good(command.args(["-r", "-o", "map.o"]).args(objects).current_dir(folder));
+    Some(folder.join("map.o"))
+}
+
+const KERNEL: [&str; 3] = ["tasks.c", "queue.c", "list.c"];
+const CLANG: &str = "--target=thumbv7m-none-eabi -fuse-ld=lld-19";
+
+/// The sources of FreeRTOS.
+pub(super) fn kernel() -> Option<PathBuf> {
+    let kernel = env::var_os("TRACEWRIGHT_FREERTOS").map(PathBuf::from);
+    if kernel.is_none() {
+        skip("TRACEWRIGHT_FREERTOS does not name the sources of FreeRTOS");
+    }
+    kernel
+}
+
+fn includes(kernel: &Path) -> Vec<PathBuf> {
+    let port = kernel.join("portable/GCC/ARM_CM3");
+    vec!["-I".into(), kernel.join("include"), "-I".into(), port]
+}
+
 /// Runs the program, and writes QEMU's log without what was not executed.
-fn execute(elf: &Path) -> Option<PathBuf> {
+pub(super) fn execute(elf: &Path) -> Option<PathBuf> {
     let qemu = tool_since(&[("qemu-system-arm", "qemu-system-arm")], (7, 2))?;
     let raw = elf.with_extension("raw");
     let options = "-M mps2-an385 -nographic -semihosting -icount shift=5 -singlestep \

@@ -52,9 +52,9 @@ macro_rules! programs {
 }
 
 const PROGRAMS: [Program; 12] = programs!(
-    "chains" ".c" 17 15, "loops" ".c" 14 9, "unrolled" ".c" 14 13, "inlined" ".c" 9 9,
-    "switches" ".c" 9 6, "selected" ".c" 20 21, "recursed" ".c" 12 8, "interrupted" ".c" 7 5,
-    "macros" ".c" 7 8, "parser" ".c" 21 15, "classes" ".cpp" 9 9, "exceptions" ".cpp" 4 5
+    "chains" ".c" 17 15, "loops" ".c" 14 14, "unrolled" ".c" 14 14, "inlined" ".c" 9 9,
+    "switches" ".c" 10 8, "selected" ".c" 20 21, "recursed" ".c" 12 9, "interrupted" ".c" 7 6,
+    "macros" ".c" 7 8, "parser" ".c" 21 20, "classes" ".cpp" 16 10, "exceptions" ".cpp" 4 5
 );
 
 impl Program {
