@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use tracewright_base::remedy::{FRAMING, IMAGE, LOG, PROTOCOL, REGISTER};
+use tracewright_base::remedy::{BINARY, FRAMING, IMAGE, LOG, PROTOCOL, REGISTER};
 
 use crate::problem::Problem;
 use crate::problem::Problem as P;
@@ -81,7 +81,8 @@ impl Problem {
             | P::PerfNote(what) => f.write_str(what),
             P::Program => write!(
                 f,
-                "a program (ELF), not a capture; give the capture, and this file with {IMAGE}",
+                "a program (ELF), not a capture; give the capture, and this file with {IMAGE}, or beside \
+                 perf.data with {BINARY}",
             ),
             P::Container(container) => {
                 write!(f, "{container}, not trace data; {}", container.help())

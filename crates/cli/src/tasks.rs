@@ -155,6 +155,7 @@ impl Chosen {
         let list = list.join(", ");
         let why = match known.all.len() {
             0 => "the trace shows no task".to_owned(),
+            1 => format!("no task has this name; the trace shows one, {list}"),
             count if count > MAX_LISTED => {
                 format!("no task has this name; the first {MAX_LISTED} of {count}: {list}")
             }

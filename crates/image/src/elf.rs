@@ -1,5 +1,6 @@
 //! ELF files: their memory and symbols. (System V gABI, "Object Files")
 
+mod mini_debug;
 mod parts;
 mod sections;
 
@@ -15,6 +16,7 @@ use object::{Endianness, elf};
 
 use tracewright_base::is_unshown;
 
+pub use self::mini_debug::mini_debug_info;
 use self::parts::Parts;
 pub(crate) use self::sections::Sections;
 use crate::bytes::Bytes;
@@ -39,7 +41,8 @@ pub struct Elf {
     pub segments: Vec<Segment>,
     /// Memory with the load bias.
     pub regions: Vec<Region>,
-    /// Symbols of code with the load bias: of `.symtab`, or of `.dynsym` if the file is stripped.
+    /// Symbols of code with the load bias: of `.symtab`, or if the file is stripped, of `.dynsym`
+    /// and of MiniDebugInfo.
     pub symbols: Symbols,
 }
 
@@ -272,7 +275,13 @@ fn read<H: FileHeader<Endian = Endianness>>(
             // The names of sections are not used.
             let sections = SectionTable::new(sections, StringTable::default());
             let names = file.len().saturating_mul(MAX_NAMES);
-            read_symbols::<H>(&sections, endian, data, names, load.bias, machine)
+            let mut found = read_symbols::<H>(&sections, endian, data, names, machine);
+            let mini = mini_debug::unpacked::<H>(file, data);
+            let parts = mini.as_ref().map(|mini| (mini.len(), Parts::of::<H>(mini)));
+            if let Some((len, data)) = &parts {
+                found.extend(symbols_of_mini::<H>(data, len.saturating_mul(MAX_NAMES), machine));
+            }
+            table(found, load.bias)
         }
         Err(_) => Symbols::default(),
     };
@@ -339,15 +348,29 @@ struct Found<'a> {
     rank: u8,
 }
 
+/// The symbols of code of a file of MiniDebugInfo. None where it cannot be read.
+fn symbols_of_mini<'a, H: FileHeader<Endian = Endianness>>(
+    data: &'a Parts<'_>,
+    names: usize,
+    machine: elf::Machine,
+) -> Vec<Found<'a>> {
+    let sections = H::parse(data).and_then(|header| {
+        let endian = header.endian()?;
+        Ok((endian, header.section_headers(endian, data)?))
+    });
+    let Ok((endian, sections)) = sections else { return Vec::new() };
+    let sections = SectionTable::new(sections, StringTable::default());
+    read_symbols::<H>(&sections, endian, data, names, machine)
+}
+
 /// The symbols of code. `budget`: the length of all names.
 fn read_symbols<'a, H: FileHeader<Endian = Endianness>>(
     sections: &SectionTable<'a, H, &'a Parts<'_>>,
     endian: Endianness,
     data: &'a Parts<'_>,
     mut budget: usize,
-    bias: u64,
     machine: elf::Machine,
-) -> Symbols {
+) -> Vec<Found<'a>> {
     let (mut found, mut unnamed) = (Vec::new(), 0);
     for table in [elf::SHT_SYMTAB, elf::SHT_DYNSYM] {
         let Ok(table) = sections.symbols(endian, data, table) else { continue };
@@ -391,7 +414,7 @@ fn read_symbols<'a, H: FileHeader<Endian = Endianness>>(
             break;
         }
     }
-    table(found, bias)
+    found
 }
 
 /// Makes the table. A symbol without a size that no other symbol covers ends at the next symbol.

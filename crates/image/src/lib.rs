@@ -66,7 +66,7 @@ pub use cache::{Cache, CacheOptions};
 pub use classify::Classify;
 pub use conditions::{Conditions, MAX_CONDITIONAL, Overlay, Selection, When};
 pub use debug_info::{DebugInfo, Frame, FunctionCode, Located};
-pub use elf::{Elf, ElfError, Load, Segment, machine_name};
+pub use elf::{Elf, ElfError, Load, Segment, machine_name, mini_debug_info};
 pub use fetched::BlockMaker;
 pub use host::Host;
 pub use image::{Conflict, Image, View};

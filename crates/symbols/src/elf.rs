@@ -3,15 +3,15 @@
 use std::collections::HashMap;
 
 use object::{Object, ObjectSection, ObjectSymbol, SectionFlags, SymbolFlags, elf};
-use tracewright_image::Bytes;
+use tracewright_image::{Bytes, mini_debug_info};
 
 use crate::function::{Candidate, Functions};
 use crate::stubs;
 
 impl Functions {
-    /// The functions of an ELF file, at the addresses in the file: those of `.symtab`, or of
-    /// `.dynsym` if it is stripped, and the stubs of the procedure linkage table. None where the
-    /// file cannot be read.
+    /// The functions of an ELF file, at the addresses in the file: those of `.symtab`, or if it is
+    /// stripped, of `.dynsym` and of MiniDebugInfo, and the stubs of the procedure linkage table.
+    /// None where the file cannot be read.
     pub fn of_elf(file: &Bytes) -> Functions {
         Functions::new(candidates(file).unwrap_or_default())
     }
@@ -56,31 +56,64 @@ const MAX_UNNAMED: usize = 64;
 
 /// The symbols of code and the stubs of `file`.
 pub(crate) fn candidates(file: &Bytes) -> Option<Vec<Candidate>> {
+    let mini = mini_debug_info(file);
     let data: &[u8] = file;
     let file = object::File::parse(data).ok()?;
-    let arm = file.architecture() == object::Architecture::Arm;
-    let mut found = Vec::new();
-    let mut left = data.len().saturating_mul(MAX_NAMES);
-    let mut unnamed = 0;
-    let limits: HashMap<usize, u64> = file
-        .sections()
-        .filter(is_code)
-        .map(|section| (section.index().0, section.address().saturating_add(section.size())))
-        .collect();
-    let mut add = |symbol: object::Symbol<'_, '_>| {
-        if left == 0 {
+    let mut own =
+        Names { found: Vec::new(), left: data.len().saturating_mul(MAX_NAMES), unnamed: 0 };
+    own.add(&file, true);
+    let stubs = stubs::stubs(&file, own.left);
+    if let Some(mini) = mini {
+        let data: &[u8] = &mini;
+        own.left = data.len().saturating_mul(MAX_NAMES);
+        // Where it cannot be read, there are those of the program.
+        if let Ok(file) = object::File::parse(data) {
+            own.add(&file, false);
+        }
+    }
+    own.found.extend(stubs);
+    Some(own.found)
+}
+
+/// Symbols that were found.
+struct Names {
+    found: Vec<Candidate>,
+    /// The bytes of names that are left.
+    left: usize,
+    /// Those whose names have no end.
+    unnamed: usize,
+}
+
+impl Names {
+    /// Adds the symbols of code of a file.
+    fn add(&mut self, file: &object::File<'_>, dynamic: bool) {
+        let arm = file.architecture() == object::Architecture::Arm;
+        let limits: HashMap<usize, u64> = file
+            .sections()
+            .filter(is_code)
+            .map(|section| (section.index().0, section.address().saturating_add(section.size())))
+            .collect();
+        file.symbols().for_each(|symbol| self.symbol(&symbol, arm, &limits));
+        if dynamic {
+            file.dynamic_symbols().for_each(|symbol| self.symbol(&symbol, arm, &limits));
+        }
+    }
+
+    /// Adds a symbol, if it is one of code. `limits`: the ends of the sections.
+    fn symbol(&mut self, symbol: &object::Symbol<'_, '_>, arm: bool, limits: &HashMap<usize, u64>) {
+        if self.left == 0 {
             return;
         }
         let limit = |index: object::SectionIndex| limits.get(&index.0);
         let Some(limit) = symbol.section_index().and_then(limit) else { return };
         let Ok(name) = symbol.name() else {
             // A name without an end has been searched for it up to the end of all names.
-            unnamed += 1;
-            left = if unnamed > MAX_UNNAMED { 0 } else { left };
+            self.unnamed += 1;
+            self.left = if self.unnamed > MAX_UNNAMED { 0 } else { self.left };
             return;
         };
-        left = left.saturating_sub(name.len());
-        if left == 0 {
+        self.left = self.left.saturating_sub(name.len());
+        if self.left == 0 {
             return;
         }
         let SymbolFlags::Elf { st_info, .. } = symbol.flags() else { return };
@@ -95,7 +128,7 @@ pub(crate) fn candidates(file: &Bytes) -> Option<Vec<Candidate>> {
             return;
         }
         let bit = u64::from(arm && function);
-        found.push(Candidate {
+        self.found.push(Candidate {
             symbol: name.to_owned(),
             start: symbol.address() & !bit,
             size: symbol.size(),
@@ -104,11 +137,7 @@ pub(crate) fn candidates(file: &Bytes) -> Option<Vec<Candidate>> {
                 | if symbol.is_weak() { 1 } else { u8::from(global) << 1 },
             stub: false,
         });
-    };
-    file.symbols().for_each(&mut add);
-    file.dynamic_symbols().for_each(&mut add);
-    found.extend(stubs::stubs(&file, left));
-    Some(found)
+    }
 }
 
 /// Whether a section has code.

@@ -1,11 +1,13 @@
 //! Programs compiled by LLVM: functions, stubs, lines and inlined functions, compared with
 //! llvm-symbolizer and llvm-objdump.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs, process};
 
-use tracewright_image::Bytes;
+use lzma_rust2::{XzOptions, XzWriter};
+use tracewright_image::{Bytes, Elf, Load};
 use tracewright_symbols::{Functions, Lines};
 use tracewright_testing::tool;
 
@@ -71,9 +73,50 @@ fn programs_of_each_architecture() {
         for name in ["entry", "local", "imported@plt", "other@plt"] {
             assert!(names.contains(&name), "{target}: {name} is not in {names:?}");
         }
+        check_mini_debug_info(&folder.0, &functions);
         check_stubs(&path, target, &functions);
         check_lines(&path, target, &Lines::of_elf(&file).expect("lines"), &functions);
     }
+}
+
+/// A stripped program with MiniDebugInfo, packed as the manual of GDB describes it, has the
+/// functions of the program; without it, and where it is damaged, those of the dynamic symbols.
+fn check_mini_debug_info(folder: &Path, functions: &Functions) {
+    let Some(objcopy) = tool(&[("llvm-objcopy-19", "llvm-19")]) else { return };
+    let copy = |words: &str| {
+        output(Command::new(&objcopy).args(words.split_whitespace()).current_dir(folder));
+    };
+    copy("--strip-debug library.so mini");
+    let mini = fs::read(folder.join("mini")).expect("a file");
+    let mut xz = XzWriter::new(Vec::new(), XzOptions::with_preset(6)).expect("options");
+    xz.write_all(&mini).expect("a vector takes all bytes");
+    let mut packed = xz.finish().expect("a vector takes all bytes");
+    fs::write(folder.join("mini.xz"), &packed).expect("a file");
+    let middle = packed.len() / 2;
+    packed[middle] ^= 0x55;
+    fs::write(folder.join("damaged.xz"), &packed).expect("a file");
+    copy("--strip-all library.so none.so");
+    copy("--strip-all --add-section .gnu_debugdata=mini.xz library.so with.so");
+    copy("--strip-all --add-section .gnu_debugdata=damaged.xz library.so damaged.so");
+    let of = |functions: &Functions| -> Vec<(String, u64, u64)> {
+        functions.iter().map(|own| (own.name.clone(), own.start, own.end)).collect()
+    };
+    let read = |name: &str| Bytes::from(fs::read(folder.join(name)).expect("a file"));
+    assert_eq!(of(&Functions::of_elf(&read("with.so"))), of(functions));
+    let exported = of(&Functions::of_elf(&read("none.so")));
+    assert!(
+        exported.iter().all(|own| own.0 != "local") && exported.iter().any(|own| own.0 == "entry")
+    );
+    assert_eq!(of(&Functions::of_elf(&read("damaged.so"))), exported);
+    let elf = |name: &str| Elf::read(&read(name), name, Load::default()).expect("an ELF file");
+    let of = |elf: Elf| -> Vec<(String, u64)> {
+        elf.symbols.iter().map(|own| (own.name.to_owned(), own.start)).collect()
+    };
+    let with = of(elf("with.so"));
+    let whole = of(elf("library.so"));
+    assert!(whole.iter().any(|own| own.0 == "local"));
+    assert!(whole.iter().all(|own| with.contains(own)), "{whole:?} {with:?}");
+    assert!(of(elf("none.so")).iter().all(|own| own.0 != "local"));
 }
 
 /// llvm-objdump names stubs as `<imported@plt>`.

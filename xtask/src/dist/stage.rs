@@ -15,15 +15,13 @@ const SHELLS: [(&str, &str); 3] = [
     ("fish", "share/fish/vendor_completions.d/tracewright.fish"),
 ];
 
-/// Pages and examples, and their folder.
-const DOCUMENTS: [(&str, &str); 10] = [
+/// Documents and examples, and their folder; the pages of `docs` beside them.
+const DOCUMENTS: [(&str, &str); 8] = [
     ("README.md", "share/doc/tracewright"),
     ("LICENSE-APACHE", "share/doc/tracewright"),
     ("LICENSE-MIT", "share/doc/tracewright"),
-    ("docs/c-api.md", "share/doc/tracewright"),
-    ("docs/c-library.md", "share/doc/tracewright"),
-    ("docs/elements.md", "share/doc/tracewright"),
-    ("docs/differences-from-opencsd.md", "share/doc/tracewright"),
+    ("crates/capi/examples/protocol.c", "share/doc/tracewright/examples"),
+    ("crates/capi/examples/push.c", "share/doc/tracewright/examples"),
     ("crates/capi/examples/ranges.c", "share/doc/tracewright/examples"),
     ("crates/capi/examples/functions.cpp", "share/doc/tracewright/examples"),
     ("crates/capi/examples/CMakeLists.txt", "share/doc/tracewright/examples"),
@@ -83,6 +81,20 @@ pub(super) fn documents(root: &Path, to: &Path) -> Result<(), String> {
     for (from, folder) in DOCUMENTS {
         let name = from.rsplit('/').next().unwrap_or(from);
         copy(&root.join(from), &to.join(folder).join(name))?;
+    }
+    pages(&root.join("docs"), &to.join("share/doc/tracewright/docs"))
+}
+
+/// Copies a folder of pages, with those below it.
+fn pages(from: &Path, to: &Path) -> Result<(), String> {
+    let all = fs::read_dir(from).map_err(|error| failed(from, &error))?;
+    for own in all {
+        let path = own.map_err(|error| failed(from, &error))?.path();
+        let to = to.join(path.file_name().unwrap_or_default());
+        match path.is_dir() {
+            true => pages(&path, &to)?,
+            false => copy(&path, &to)?,
+        }
     }
     Ok(())
 }

@@ -296,7 +296,7 @@ const ERRORS: &[(&str, &[Edit], &str, &str)] = &[
     ("perf.data of the other byte order", &[Whole("perf.data", b"2ELIFREP\0\0\0\x68")], "perf.data",
         "perf.data: cannot be decoded: it is shorter than its header"),
     ("a program", &[Whole("a.out", b"\x7fELF\x02\x01\x01")], "a.out",
-        "a.out: a program (ELF), not a capture; give the capture, and this file with <image>"),
+        "a.out: a program (ELF), not a capture; give the capture, and this file with <image>, or beside perf.data with <binary>"),
     ("raw trace data", &[], "trace.bin",
         "trace.bin: not a known capture format; for raw trace data give the protocol and its registers (<protocol> NAME <register> NAME=VALUE), otherwise give a snapshot"),
 ];

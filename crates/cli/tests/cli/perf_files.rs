@@ -39,12 +39,12 @@ fn mapped_files_are_images() {
     assert_eq!(output.code, Some(0), "{}", output.err);
     let listed = format!(
         "\nimages:\n  /data/local/tmp/etm_test_loop ({}): 0x582b2b1000..=0x582b2b1fff, ELF for \
-         AArch64, 0 symbols\n",
+         AArch64, 5 symbols\n",
         program.display()
     );
     for want in [
         "27 packets, 944 instructions",
-        "\nimages     1, without symbols\ncoverage   the images have all executed code\n",
+        "\nimages     1, with 5 symbols\ncoverage   the images have all executed code\n",
         "\nproblems: none\n",
         &listed,
     ] {

@@ -110,7 +110,11 @@ impl Candidate {
         let numbered = found.iter().any(|(_, protocol, setting)| {
             *protocol == AnyProtocol::Ntrace && setting.get("source_width").is_some()
         });
+        let inferred = of_units(found);
+        let is_other = |text: &String| !is_given(&self.stated, text);
+        let registers = inferred.registers.into_iter().filter(is_other);
         Description {
+            registers: self.stated.iter().cloned().chain(registers).collect(),
             framing: match self.framing {
                 _ if self.words => RawFraming::Etb,
                 Framing::Raw if numbered => RawFraming::Auto,
@@ -119,7 +123,8 @@ impl Candidate {
             skip: self.skip as u64,
             swap: self.swap,
             messages_at: self.messages_at,
-            ..of_units(found)
+            core: inferred.core,
+            units: inferred.units,
         }
     }
 }
@@ -244,7 +249,11 @@ pub fn complete(
         return Ok(found);
     }
     let known = Known { missing: &missing, single, framing: given_framing, align };
-    explain(path, raw, (&head, &capture), known, notes)
+    let stated = raw.registers.clone();
+    let mut found = explain(path, raw, (&head, &capture), known, notes)?;
+    let candidates = found.iter_mut().flat_map(|found| &mut found.candidates);
+    candidates.for_each(|candidate| candidate.stated.clone_from(&stated));
+    Ok(found)
 }
 
 /// What is known of a trace before its bytes are explained.
@@ -647,7 +656,8 @@ fn missing_registers(unit: &Unit, raw: &RawTrace) -> Vec<&'static str> {
 
 /// Adds the registers and the core that were found and are not given.
 fn assume(raw: &mut RawTrace, found: Description, notes: &mut Vec<String>) {
-    let new: Vec<_> = found.registers.into_iter().filter(|text| !is_given(raw, text)).collect();
+    let new: Vec<_> =
+        found.registers.into_iter().filter(|text| !is_given(&raw.registers, text)).collect();
     let core = found.core.filter(|_| raw.core.is_none());
     let mut list = new.clone();
     list.extend(core.iter().map(|core| format!("core {core}")));
@@ -713,10 +723,10 @@ fn plain_name(name: &str) -> &str {
     name.split('@').next().unwrap_or(name).trim()
 }
 
-/// Whether the user gives the register of the assignment `text`.
-fn is_given(raw: &RawTrace, text: &str) -> bool {
+/// Whether the register of the assignment `text` is one of `given`.
+fn is_given(given: &[String], text: &str) -> bool {
     let name = text.split('=').next().unwrap_or(text);
-    let given = raw.registers.iter().filter_map(|text| text.split('=').next());
+    let given = given.iter().filter_map(|text| text.split('=').next());
     let mut same = given.filter(|known| {
         known.trim().eq_ignore_ascii_case(name)
             || plain_name(known) == known.trim()

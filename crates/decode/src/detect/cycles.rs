@@ -187,6 +187,7 @@ pub(super) fn candidate(
         sources: vec![source],
         score: best.score,
         reason: best.form.reason(),
+        stated: Vec::new(),
         undamaged: 0,
         evidence: 0,
         profile_known: true,

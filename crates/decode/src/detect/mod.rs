@@ -210,6 +210,8 @@ pub struct Candidate {
     pub sources: Vec<SourceCandidate>,
     /// How well it explains the bytes: 1000 at most.
     pub score: i64,
+    /// The registers that the user gives.
+    stated: Vec<String>,
     /// How well it explains the bytes before damage.
     undamaged: i64,
     /// The evidence of the ID bytes of frames, in bits.
@@ -606,6 +608,7 @@ fn candidate(link: LinkCandidate, bench: &Bench, given: &Given<'_>, messages: bo
         skip,
         sources,
         score,
+        stated: Vec::new(),
         undamaged,
         evidence,
         reason,

@@ -13,7 +13,8 @@ mod serve;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use tracewright::capture::read_regular;
+use tracewright::base::remedy::{BINARY, IMAGE};
+use tracewright::capture::{Kind, read_regular};
 
 use crate::about::About;
 use crate::args::ViewArgs;
@@ -147,9 +148,14 @@ fn lacks(input: &Input) -> Vec<String> {
     let traced = protocols.any(|protocol| protocol.traces_instructions());
     let code = || input.trace.subject().code(input.job(input.buffers[0]).plan);
     if traced && code().functions().is_empty() {
-        notes.push(
-            "no program has symbols: functions are shown by address; give --image".to_owned(),
-        );
+        let option = match input.capture().kind {
+            Kind::Perf => BINARY,
+            _ => IMAGE,
+        };
+        notes.push(format!(
+            "no program has symbols: functions are shown by address; give the program before it was \
+             stripped with {option}"
+        ));
     }
     if input.buffers.len() > 1 {
         notes.push("call stacks begin with each buffer".to_owned());
