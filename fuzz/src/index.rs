@@ -33,7 +33,7 @@ pub fn whole() -> Vec<u8> {
     let capture = capture();
     with(&capture, |subject, plans| {
         let shape = Shape::new(64, 2);
-        let making = Making { shape, full: true, view: true, jobs: 1, growing: false };
+        let making = Making { shape, full: true, view: true, jobs: 1, ..Making::default() };
         let mut file = Vec::new();
         let write = |bytes: &[u8], _| {
             file.extend_from_slice(bytes);

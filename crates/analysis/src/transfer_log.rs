@@ -172,6 +172,22 @@ impl TransferLog {
         }
     }
 
+    /// Whether all transfers of a range are of one source.
+    pub(crate) fn has_one_source(&self, range: Range<usize>) -> bool {
+        let end = range.end.min(self.len());
+        let before = |end: usize| self.others.partition_point(|(number, _)| *number < end);
+        let (first, last) = (before(range.start), before(end));
+        // The numbers of those between cached blocks.
+        let (start, end) = (range.start.saturating_sub(first), end.saturating_sub(last));
+        let next = |number| self.batches.partition_point(|batch| batch.first <= number);
+        let batches = if start < end { next(start).saturating_sub(1)..next(end - 1) } else { 0..0 };
+        let short = self.batches.get(batches).unwrap_or_default().iter().map(|own| own.source);
+        let others = self.others.get(first..last).unwrap_or_default().iter();
+        let mut sources = short.chain(others.map(|(_, transfer)| transfer.source));
+        let one = sources.next();
+        sources.all(|source| Some(source) == one)
+    }
+
     /// Appends transfers between cached blocks. `next`: the number of batches that begin at the
     /// first of them or before it.
     fn whole_of(&self, numbers: Range<usize>, next: &mut usize, whole: &mut Vec<Transfer>) {
@@ -359,6 +375,9 @@ mod tests {
                 let mut each = Vec::new();
                 log.each(from..to, |some| each.extend_from_slice(some));
                 assert_eq!(each, all[from..to]);
+                let mut sources: Vec<u16> = each.iter().map(|own| own.source).collect();
+                sources.dedup();
+                assert_eq!(log.has_one_source(from..to), sources.len() < 2, "{from}..{to}");
             }
         }
     }

@@ -16,6 +16,7 @@ use tracewright_decode::{Checkpoint, Route, Session};
 
 use crate::chain::{Chain, Decoded, Shape};
 use crate::collect::Functions;
+use crate::halves::Half;
 use crate::probe::{known_link, place};
 use crate::segment::Segment;
 use crate::tiles::listener::{Pieces, SegmentPieces, prints};
@@ -56,6 +57,8 @@ pub(crate) struct Build<'a> {
     pub transfers: Option<Transfers>,
     /// How the buffer is divided.
     pub shape: Shape,
+    /// What of the index is made. A half is made on one thread.
+    pub half: Half,
     /// The number of threads.
     pub jobs: usize,
     /// Where to stop, at the beginning of a segment, if the trace does not end yet.
@@ -137,11 +140,11 @@ impl Build<'_> {
     /// # Errors
     /// Where the buffer cannot be read, and those of `sink`.
     pub(crate) fn run(self, start: Option<Checkpoint>, sink: &mut dyn Receive) -> io::Result<()> {
-        let Build { buffer, session, functions, full, transfers, shape, jobs, stop } = self;
+        let Build { buffer, session, functions, full, transfers, shape, half, jobs, stop } = self;
         let total = stop.unwrap_or(u64::MAX).min(buffer.len());
         let blank = session.state().clone();
         let sources = session.state().sources();
-        let mut chain = Chain::new(session, functions, full, shape);
+        let mut chain = Chain::new(session, functions, full, shape).only(half);
         chain.view = transfers.map(|found| Pieces::new(found, sources, 1 << shape.tile_log2));
         if let Some(start) = start {
             chain.resume(start);
@@ -153,7 +156,7 @@ impl Build<'_> {
             chunks.map(|(from, to)| (from.max(chain.at()), to.min(total))).collect()
         };
         let mut done = 0;
-        if jobs > 1 && chunks.len() > 1 {
+        if half == Half::Both && jobs > 1 && chunks.len() > 1 {
             let work = Work { buffer, blank: &blank, shape, chunks: &chunks };
             done = work.on_threads(&mut chain, jobs, sink)?;
         }

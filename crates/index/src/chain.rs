@@ -4,6 +4,7 @@ use tracewright_decode::{Checkpoint, Route, Session};
 
 use crate::checksum::Checksum;
 use crate::collect::{Collector, Functions};
+use crate::halves::Half;
 use crate::probe::Probe;
 use crate::segment::{Restart, Segment};
 use crate::tiles::listener::{Pieces, SegmentPieces};
@@ -87,6 +88,8 @@ pub(crate) struct Chain {
     /// The pieces of tiles, where they are wanted.
     pub(crate) view: Option<Pieces>,
     shape: Shape,
+    /// What of the index is made.
+    half: Half,
     /// The current segment: offset, state of the link at its beginning, activity of each source
     /// then, checksum of the bytes, restarts.
     begin: u64,
@@ -112,6 +115,7 @@ impl Chain {
             collector: Collector::new(functions, full),
             view: None,
             shape,
+            half: Half::Both,
             begin: 0,
             link: None,
             activity: Vec::new(),
@@ -123,6 +127,11 @@ impl Chain {
         };
         chain.begin_chunk();
         chain
+    }
+
+    /// A chain that makes this part of an index.
+    pub(crate) fn only(self, half: Half) -> Self {
+        Chain { half, ..self }
     }
 
     /// How the buffer is divided.
@@ -168,7 +177,8 @@ impl Chain {
         let at = self.at();
         let handover = end.saturating_sub(self.shape.lead);
         let probing = self.probe.from().is_some() || self.is_due(at);
-        if probing || self.handover.from().is_some() || at == handover {
+        let probing = probing || self.handover.from().is_some() || at == handover;
+        if probing && self.half != Half::View {
             return self.shape.step;
         }
         let boundary = self.boundary(at);
@@ -197,6 +207,9 @@ impl Chain {
     /// Decodes the next [`next_len`](Self::next_len) bytes, or fewer at the end of the buffer.
     /// Returns the segment that ends with them. `end`: the end of the chunk.
     pub(crate) fn feed(&mut self, bytes: &[u8], end: u64) -> Option<Decoded> {
+        if self.half == Half::View {
+            return self.feed_view(bytes);
+        }
         let at = self.at();
         if self.is_due(at) {
             self.probe.start(&mut self.session);
@@ -209,10 +222,7 @@ impl Chain {
             None => self.session.feed(bytes, &mut self.collector),
             Some(view) => {
                 self.session.feed(bytes, &mut (&mut self.collector, &mut *view));
-                let at = self.session.state().at();
-                if at.is_multiple_of(view.tile()) {
-                    view.cut(at);
-                }
+                view.reach(self.session.state().at());
             }
         }
         self.sum.add(bytes);
@@ -222,6 +232,16 @@ impl Chain {
         if self.probe.from().is_some_and(|from| at >= from + self.shape.limit) {
             self.probe.stop();
             self.failed += 1;
+        }
+        at.is_multiple_of(self.shape.segment).then(|| self.end_segment())
+    }
+
+    /// Decodes bytes for the view alone.
+    fn feed_view(&mut self, bytes: &[u8]) -> Option<Decoded> {
+        self.session.feed(bytes, &mut self.view);
+        let at = self.at();
+        if let Some(view) = &mut self.view {
+            view.reach(at);
         }
         at.is_multiple_of(self.shape.segment).then(|| self.end_segment())
     }
@@ -275,6 +295,7 @@ impl Chain {
     pub(crate) fn finish(&mut self) -> Decoded {
         match &mut self.view {
             None => self.session.finish(&mut self.collector),
+            Some(view) if self.half == Half::View => self.session.finish(view),
             Some(view) => self.session.finish(&mut (&mut self.collector, view)),
         }
         self.end_segment()

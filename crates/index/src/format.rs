@@ -295,7 +295,20 @@ impl Batch {
         Some(out)
     }
 
-    fn head(&self) -> Option<Vec<u8>> {
+    /// The same with the sections of the view of `other`.
+    pub(crate) fn with_view(&self, other: &Batch) -> Batch {
+        let first = Section::Names as usize;
+        let mut joined = self.clone();
+        let both = joined.lengths.iter_mut().zip(&mut joined.checksums);
+        let its = other.lengths.iter().zip(&other.checksums);
+        for ((length, sum), (its_length, its_sum)) in both.zip(its).skip(first) {
+            (*length, *sum) = (*its_length, *its_sum);
+        }
+        joined
+    }
+
+    /// The bytes of the head.
+    pub(crate) fn head(&self) -> Option<Vec<u8>> {
         let mut out = BATCH.to_vec();
         out.extend(u16::try_from(self.buffer).ok()?.to_le_bytes());
         out.extend((if self.last { LAST } else { 0 }).to_le_bytes());

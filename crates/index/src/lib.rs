@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `writer.rs` | [`Subject`]: a capture and how it is decoded; makes, continues and checks an index |
 //! | `build.rs`, `chain.rs` | decodes a buffer to [`Segment`]s, on one thread or several |
+//! | `halves.rs` | [`Half`]: an index that two processes make |
 //! | `collect.rs`, `executed.rs`, `lines.rs`, `entries.rs` | what is collected of a segment |
 //! | `thin.rs` | joins what consecutive segments executed, where it is long |
 //! | `probe.rs` | verifies where a decoder may restart |
@@ -84,6 +85,7 @@ mod executed;
 pub mod find;
 mod format;
 mod found;
+mod halves;
 mod held;
 mod identity;
 mod index;
@@ -124,6 +126,7 @@ pub use format::IndexedSource;
 #[doc(hidden)]
 pub use format::write_checksums;
 pub use found::Found;
+pub use halves::{Half, join};
 pub use held::Summary;
 pub use index::{Index, IndexedBuffer};
 pub use key::{Key, Kind, channel, is_gap};

@@ -18,6 +18,7 @@ use crate::checksum::Checksum;
 use crate::collect::Functions;
 use crate::error::IndexError;
 use crate::format::{Batch, Head};
+use crate::halves::Half;
 use crate::identity;
 use crate::index::{Index, IndexedBuffer};
 use crate::segment::Segment;
@@ -48,6 +49,8 @@ pub struct Making {
     pub jobs: usize,
     /// With a [view](crate::view). An index of a trace that is still being written has none.
     pub view: bool,
+    /// What of an index with a view is made.
+    pub half: Half,
     /// The trace is still being written: the index ends with the last whole segment, and can be
     /// continued.
     pub growing: bool,
@@ -282,7 +285,8 @@ impl Subject<'_> {
             return Ok(buffer.len());
         }
         let sources = plan.sources.len();
-        let code = (making.view && !making.growing).then(|| self.code(plan));
+        let has_view = making.view && !making.growing && making.half != Half::Segments;
+        let code = has_view.then(|| self.code(plan));
         let tasks = code.as_ref().and_then(|code| self.system(plan, code, files));
         let view = code.as_ref().map(|code| {
             let shape = ViewShape::new(making.shape.tile_log2, buffer.len());
@@ -296,6 +300,7 @@ impl Subject<'_> {
             functions: self.functions(plan),
             full: making.full,
             shape: making.shape,
+            half: making.half,
             jobs: making.jobs.max(1),
             stop: making.growing.then_some(whole),
         };

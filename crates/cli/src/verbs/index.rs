@@ -33,7 +33,7 @@ pub fn run(args: &IndexArgs) -> Result<bool, Fail> {
         full: args.full,
         view: !args.no_view,
         jobs: args.threads.jobs().count,
-        growing: false,
+        ..Making::default()
     };
     if let Some(seconds) = args.follow {
         if is_standard(&path) {

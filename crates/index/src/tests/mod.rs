@@ -18,7 +18,7 @@ use crate::index::Index;
 use crate::writer::{Making, Subject};
 
 /// A capture that is ready to be decoded.
-pub(super) struct Case {
+pub(crate) struct Case {
     pub(super) name: String,
     pub(super) capture: Capture,
     pub(super) memory: Memory,
@@ -47,7 +47,7 @@ impl Case {
     }
 
     /// The bytes of an index.
-    pub(super) fn index_bytes(&self, making: &Making) -> Vec<u8> {
+    pub(crate) fn index_bytes(&self, making: &Making) -> Vec<u8> {
         let mut bytes = Vec::new();
         let write = |part: &[u8], _: u64| {
             bytes.extend_from_slice(part);
@@ -74,7 +74,7 @@ impl Case {
 }
 
 /// Some tens of segments, and chunks of four.
-pub(super) fn making(case: &Case, full: bool) -> Making {
+pub(crate) fn making(case: &Case, full: bool) -> Making {
     let len = case.capture.buffers.iter().map(|buffer| buffer.len()).max().unwrap_or(0);
     let shape = Shape::new((len / 40).max(64), 4);
     Making { shape, full, jobs: 1, ..Making::default() }
@@ -82,7 +82,7 @@ pub(super) fn making(case: &Case, full: bool) -> Making {
 
 /// The captures of the repository, each with its trace several times: each repetition begins with
 /// a synchronisation.
-pub(super) fn captures() -> Vec<Case> {
+pub(crate) fn captures() -> Vec<Case> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/captures");
     let mut paths: Vec<PathBuf> = std::fs::read_dir(folder)
         .expect("the folder of captures")

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tracewright_analysis::Transfers;
 use tracewright_analysis::stacks::{
-    Begin, Ending, Entry, Position, SavedFrame, Stacks, Time, Visitor,
+    Begin, Ending, Entry, FunctionId, Position, SavedFrame, Stacks, Time, Visitor,
 };
 use tracewright_base::{Batch, Element};
 use tracewright_decode::{Fork, Listener, Plan};
@@ -15,6 +15,7 @@ use super::{Case, captures, making, shared};
 use crate::bytes::Reader;
 use crate::chain::Shape;
 use crate::format::Section;
+use crate::halves::{Half, join};
 use crate::index::{Index, IndexedBuffer};
 use crate::key::{Key, Kind};
 use crate::tiles::builder::Program;
@@ -24,6 +25,10 @@ use crate::view::{
     ValueSums, View, ViewFrame, length_class,
 };
 use crate::writer::Making;
+
+mod numbers;
+
+use numbers::by_source;
 
 /// A run of instructions with the whole stack beneath it, or another event of a thread.
 #[derive(Clone, Debug)]
@@ -69,7 +74,9 @@ struct Record {
     sources: usize,
     tile: u64,
     end: u64,
-    functions: Vec<tracewright_analysis::stacks::FunctionId>,
+    functions: Vec<FunctionId>,
+    /// The source of each thread.
+    threads: Vec<usize>,
     stacks: BTreeMap<usize, Vec<usize>>,
     beneath: BTreeMap<usize, i32>,
     first: BTreeMap<usize, (u64, u64)>,
@@ -101,7 +108,11 @@ impl Record {
 impl Visitor for Record {
     type Node = ();
 
-    fn thread(&mut self, _: usize, _: usize, _: Option<u64>) {}
+    fn thread(&mut self, source: usize, thread: usize, _: Option<u64>) {
+        if thread == self.threads.len() {
+            self.threads.push(source);
+        }
+    }
 
     fn begin(&mut self, position: &Position, (): (), begin: &Begin) {
         let function = self.function(begin);
@@ -277,12 +288,12 @@ fn record_by(
         let next = next(at).min(bytes.len() as u64);
         (stacks.visitor.tile, others.tile) = (tile(at), tile(at));
         session.feed(&bytes[at as usize..next as usize], &mut (&mut transfers, &mut others));
-        stacks.transfers(transfers.take().transfers());
+        stacks.transfers(by_source(&transfers.take()));
         at = next;
         stacks.visitor.end = at;
     }
     session.finish(&mut (&mut transfers, &mut others));
-    stacks.transfers(transfers.take().transfers());
+    stacks.transfers(by_source(&transfers.take()));
     stacks.finish();
     (stacks.visitor, others)
 }
@@ -456,6 +467,10 @@ fn check(case: &Case, making: &Making, compared: &mut Compared) {
         let other = case.index_bytes(&Making { jobs, ..making });
         assert!(bytes == other, "{}: {jobs} threads make another index", case.name);
     }
+    let half = |half, jobs| case.index_bytes(&Making { half, jobs, ..making });
+    let (segments, view) = (half(Half::Segments, 2), half(Half::View, 1));
+    let joined = join(&segments, &view).expect("two halves");
+    assert!(joined == bytes, "{}: two halves make another index", case.name);
     let index = Index::read(bytes.into()).expect("an index");
     for plan in &case.plans {
         let buffer = index.buffer(plan.buffer).expect("the buffer");
@@ -734,7 +749,8 @@ fn parts_are_those_of_the_whole_trace() {
                     }
                 };
                 let part = |at: u64| u64::from(at >= first) + u64::from(at >= last);
-                let (record, _) = record_by(&case, plan, next, part);
+                let (mut record, _) = record_by(&case, plan, next, part);
+                record.renumber(view.names());
                 let detail = player.detail(first..last, usize::MAX, |_| {}).expect("frames");
                 // The end of the trace ends what is open at the end of the buffer.
                 let end = if last == len { 1 } else { 2 };

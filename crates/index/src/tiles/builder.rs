@@ -118,7 +118,7 @@ impl Builder {
         for (source, counted) in piece.counted.iter().enumerate() {
             self.stacks.visitor.count(source, counted);
         }
-        part.each(first..piece.transfers, |transfers| self.stacks.transfers(transfers));
+        part.each_by_source(first..piece.transfers, |some| self.stacks.transfers(some));
         self.at = piece.end;
         self.stacks.visitor.reach(piece.end);
     }

@@ -93,6 +93,13 @@ impl Pieces {
         self.segment = SegmentPieces { prints: prints(&self.state()), ..SegmentPieces::default() };
     }
 
+    /// What was decoded so far ends at offset `at`: a piece, where that is the end of a tile.
+    pub(crate) fn reach(&mut self, at: u64) {
+        if at.is_multiple_of(self.tile) {
+            self.cut(at);
+        }
+    }
+
     /// A piece ends at offset `end`.
     pub(crate) fn cut(&mut self, end: u64) {
         let counted = self.counted.iter_mut().map(std::mem::take).collect();

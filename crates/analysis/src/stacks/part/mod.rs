@@ -258,6 +258,17 @@ impl Part {
         self.log.each(transfers, each);
     }
 
+    /// The same, those of one source after those of another, in order of their numbers. How they
+    /// alternate depends on how many bytes are decoded at a time.
+    pub fn each_by_source(&self, transfers: Range<usize>, mut each: impl FnMut(&[Transfer])) {
+        if self.log.has_one_source(transfers.clone()) {
+            return self.log.each(transfers, each);
+        }
+        let mut all: Vec<Transfer> = self.log.range(transfers).collect();
+        all.sort_by_key(|transfer| transfer.source);
+        each(&all);
+    }
+
     /// The number of frames that begin and end in the part.
     pub fn frames(&self) -> u64 {
         let ended = |item: &Item| match item {
