@@ -14,6 +14,7 @@
 //! | `count_lines.rs` | the same as lines of text, which can be written, read and summed |
 //! | `profile.rs` | [`Profile`]: the counts by program file, at addresses in the file |
 //! | `code.rs` | [`Code`]: the functions that the sources execute |
+//! | `flat.rs` | [`flat::FlatProfile`]: instructions by function, without call stacks |
 //! | `transfer.rs` | [`Transfer`]: a call, a return, another transfer of control |
 //! | `transfers/` | [`Transfers`]: finds them in elements |
 //! | `entered.rs` | the functions of cached blocks: transfers between them are found by number |
@@ -72,6 +73,7 @@ pub mod dwt_stores;
 mod entered;
 mod executed;
 pub mod exemptions;
+pub mod flat;
 pub mod functions;
 pub mod itm;
 mod listed_samples;

@@ -16,6 +16,7 @@
 //! | `window.rs` | [`Window`]: the elements between two offsets, times, instructions or elements |
 //! | `part.rs` | [`part::PartOf`]: runs of segments whose output adds up to that of the whole buffer |
 //! | `running.rs` | [`Running`]: while some tasks run |
+//! | `sample.rs` | [`sample::Sampler`]: tiles here and there, before there is an index |
 //! | `tiles/` | what ran in each part of the trace, at each scale: made, written and read |
 //! | `view/` | [`view::View`], which reads it; [`view::Player`], which decodes parts |
 //! | `query.rs`, `dwt.rs`, `matcher.rs`, `resolve.rs`, `find.rs` | [`Query`], and [`Finder`], which answers it |
@@ -102,6 +103,7 @@ pub mod query;
 mod resolve;
 mod running;
 mod runs;
+pub mod sample;
 mod scan;
 mod seek;
 mod segment;

@@ -3,6 +3,7 @@
 mod cursors;
 mod damage;
 mod records;
+mod samples;
 mod searches;
 mod starts;
 mod views;
