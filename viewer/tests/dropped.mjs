@@ -1,16 +1,16 @@
 // The page without a server: TRACEWRIGHT_PAGE is its folder, as `cargo xtask wasm` makes it. Captures are
-// dropped on it as a person drops them. With TRACEWRIGHT_LARGE, a capture of that path is timed.
+// dropped on it as a person drops them.
 
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { dirname, extname, join, normalize, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { settled } from "./browser.mjs";
 import { equal, PATIENCE, truthy, until } from "./check.mjs";
 
-const folder = process.env.TRACEWRIGHT_PAGE;
+export const folder = process.env.TRACEWRIGHT_PAGE;
 const repository = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
-const shared = process.env.TRACEWRIGHT_SHARED ?? join(repository, "../shared");
+export const shared = process.env.TRACEWRIGHT_SHARED ?? join(repository, "../shared");
 const KINDS = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".wasm": "application/wasm" };
 
 /** A server of files, as any other. */
@@ -24,10 +24,10 @@ function serve() {
   return new Promise((ready) => server.listen(0, "127.0.0.1", () => ready(server)));
 }
 
-async function visit(browser, test) {
+export async function visit(browser, test, options = {}) {
   const server = await serve();
   const origin = `http://127.0.0.1:${server.address().port}`;
-  const place = await browser.newContext({ viewport: { width: 1400, height: 860 } });
+  const place = await browser.newContext({ viewport: { width: 1400, height: 860 }, ...options });
   place.setDefaultTimeout(PATIENCE);
   const page = await place.newPage();
   const [errors, requests] = [[], []];
@@ -45,7 +45,7 @@ async function visit(browser, test) {
 }
 
 /** Drops files and folders of the disk. */
-async function drop(page, paths) {
+export async function drop(page, paths) {
   const session = await page.context().newCDPSession(page);
   const data = { items: [], files: paths, dragOperationsMask: 1 };
   for (const type of ["dragEnter", "dragOver", "drop"]) {
@@ -142,6 +142,57 @@ const all = {
       equal(await found(query, false), first, "a search after it");
       equal(errors, [], "errors");
     }),
+  "dropped: an answer that is no longer wanted does not delay the next": (browser) =>
+    visit(browser, async ({ page, errors }) => {
+      await page.getByRole("button", { name: "Open the example" }).click();
+      await shown(page);
+      const before = page.workers().length;
+      const answers = await page.evaluate(async () => {
+        const { backend } = window.tracewright.state;
+        const part = { buffer: 0, source: 0, from: 0, to: 4096 };
+        const own = new AbortController();
+        const first = backend.detail(part, own.signal).then(() => "answered", () => "not wanted");
+        own.abort();
+        const second = await backend.profile(part, new AbortController().signal);
+        return [await first, second.functions.length > 0];
+      });
+      equal(answers, ["not wanted", true], "the answers");
+      equal([before, page.workers().length], [1, 2], "decoders");
+      equal(errors, [], "errors");
+    }),
+  "dropped: a phone, where files are chosen": (browser) =>
+    visit(
+      browser,
+      async ({ page, errors }) => {
+        /** What is wider than the page, and controls that cannot be reached. */
+        const beyond = () =>
+          page.evaluate(() => {
+            const scrolls = (element) =>
+              element !== null && (/auto|scroll/.test(getComputedStyle(element).overflowX) || scrolls(element.parentElement));
+            const outside = [...document.querySelectorAll("button, a, select, label, input")].filter((element) => {
+              const { width, right, left } = element.getBoundingClientRect();
+              return width > 0 && (right > innerWidth || left < 0) && !scrolls(element.parentElement);
+            });
+            const names = outside.map((element) => element.textContent || element.className);
+            return document.documentElement.scrollWidth > innerWidth ? ["the page", ...names] : names;
+          });
+        equal(await beyond(), [], "the first page is wider than the screen");
+        const folder = own("etmv4");
+        await page.locator("input[type=file]").first().setInputFiles(readdirSync(folder).map((name) => join(folder, name)));
+        const { instructions } = await shown(page);
+        truthy(instructions > 1, `${instructions} instructions`);
+        equal(await beyond(), [], "the viewer is wider than the screen");
+        for (const name of ["Calls", "Exceptions", "Query", "Source", "Functions"]) {
+          await page.getByRole("tab", { name }).first().tap();
+          await settled(page);
+          equal(await beyond(), [], `${name} is wider than the screen`);
+        }
+        await page.locator(".top button[aria-label=Keys]").tap();
+        equal(await beyond(), [], "a dialog is wider than the screen");
+        equal(errors, [], "errors");
+      },
+      { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
+    ),
   "dropped: files that are no capture": (browser) =>
     visit(browser, async ({ page }) => {
       await drop(page, [join(repository, "Cargo.toml")]);
@@ -163,21 +214,4 @@ for (const [name, paths, what] of CAPTURES) {
       return JSON.stringify(info);
     });
 }
-const large = process.env.TRACEWRIGHT_LARGE;
-if (large !== undefined) {
-  all["dropped: a large capture"] = (browser) =>
-    visit(browser, async ({ page, errors }) => {
-      await drop(page, [large]);
-      await page.waitForSelector(".app", { timeout: 120_000 });
-      await settled(page);
-      const { begun, opened, indexed, pictured } = await page.evaluate(() => window.tracewrightBrowser.times);
-      const memory = await page.evaluate(() => window.tracewrightBrowser.trace.memory());
-      const heap = await page.evaluate(() => performance.memory?.usedJSHeapSize ?? 0);
-      const seconds = (from, to) => ((to - from) / 1000).toFixed(2);
-      const note = `opened ${seconds(begun, opened)} s, indexed ${seconds(opened, indexed)} s, picture ${seconds(begun, pictured)} s, module ${(memory / 1e6).toFixed(0)} MB, page ${(heap / 1e6).toFixed(0)} MB`;
-      equal(errors, [], "errors");
-      return note;
-    });
-}
-
 export const tests = folder === undefined ? {} : all;

@@ -9,6 +9,7 @@ import { tests as dropped } from "./dropped.mjs";
 import { tests as exported } from "./exported.mjs";
 import { tests as hostile } from "./hostile.mjs";
 import { tests as journeys } from "./journeys.mjs";
+import { tests as large } from "./large.mjs";
 import { tests as live } from "./live.mjs";
 import { tests as model } from "./model.mjs";
 import { tests as perfetto } from "./perfetto.mjs";
@@ -17,7 +18,7 @@ import { tests as speed } from "./speed.mjs";
 
 const all = {
   ...model, ...journeys, ...hostile, ...damage, ...accessibility, ...speed, ...perfetto, ...server,
-  ...exported, ...coverage, ...dropped, ...live,
+  ...exported, ...coverage, ...dropped, ...large, ...live,
 };
 const wanted = process.argv.slice(2);
 const browser = await launch();

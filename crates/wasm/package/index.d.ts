@@ -1,4 +1,4 @@
-import type { Answer, Batch, Info, Listed, Listing, Opening, Selection, TableInfo } from "./instance.js";
+import type { Answer, Batch, Info, Listed, Listing, Opening, Samples, Selection, TableInfo } from "./instance.js";
 
 export * from "./instance.js";
 
@@ -28,7 +28,10 @@ export class Trace {
   list(options: Listing, write: (bytes: Uint8Array) => void): Promise<Listed>;
   tables(): Promise<TableInfo[]>;
   table(name: string, options: Selection, receive: (batch: Batch) => void): Promise<{ rows: number }>;
+  sample(buffer?: number, tiles?: number[]): Promise<Samples>;
   index(progress?: (done: number, of: number) => void, bytes?: Uint8Array): Promise<{ bytes: number }>;
+  half(of: "segments" | "view", progress?: (done: number, of: number) => void): Promise<Uint8Array>;
+  join(segments: Uint8Array, view: Uint8Array): Promise<{ bytes: number }>;
   indexFile(): Promise<Uint8Array>;
   view(route: string, query?: string): Promise<Answer>;
   find(query: string, receive: (events: string) => void): Promise<Answer>;

@@ -13,9 +13,11 @@ export function compile(wasm = new URL("./tracewright.wasm", import.meta.url)) {
   compiled ??= fetch(wasm)
     .then((response) => {
       if (!response.ok) throw new TraceError("unknown", `${wasm} is not there`);
-      return response.arrayBuffer();
+      // A browser compiles while it loads, and retains no bytes, where the server states the type.
+      const type = response.headers.get("Content-Type");
+      if (type === "application/wasm") return WebAssembly.compileStreaming(response);
+      return response.arrayBuffer().then((bytes) => WebAssembly.compile(bytes));
     })
-    .then((bytes) => WebAssembly.compile(bytes))
     .catch((error) => {
       compiled = null;
       throw error;
@@ -92,8 +94,20 @@ export class Trace {
     return this.call("table", { name, options }, receive);
   }
 
+  sample(buffer, tiles) {
+    return this.call("sample", { buffer, tiles });
+  }
+
   index(progress, bytes) {
     return this.call("index", { bytes }, progress && (({ done, of }) => progress(done, of)));
+  }
+
+  half(of, progress) {
+    return this.call("half", { of }, progress && (({ done, of }) => progress(done, of)));
+  }
+
+  join(segments, view) {
+    return this.call("join", { segments, view });
   }
 
   indexFile() {

@@ -98,6 +98,28 @@ export interface Batch {
   columns: Record<string, Column>;
 }
 
+/** What one source did in a tile. */
+export interface Sampled {
+  instructions: number;
+  exceptions: number;
+  /** Places where trace was lost. */
+  gaps: number;
+  /** Software writes. */
+  writes: number;
+  /** Data accesses and events. */
+  others: number;
+  /** Those with most instructions; code without a symbol by the address of its page of 4 KiB. */
+  functions: { name: string; instructions: number }[];
+}
+
+export interface Samples {
+  /** The number of tiles of the buffer, and their length in bytes. */
+  tiles: number;
+  length: number;
+  /** By source, in order of `Info`; `null` where it is not known without an index. */
+  samples: { from: number; to: number; sources: (Sampled | null)[] }[];
+}
+
 export interface Answer {
   /** A status of HTTP. */
   status: number;
@@ -116,7 +138,10 @@ export class Instance {
   list(options: Listing, write: (bytes: Uint8Array) => boolean | void): Listed;
   tables(): TableInfo[];
   table(name: string, options: Selection, receive: (batch: Batch) => boolean | void): { rows: number };
+  sample(buffer?: number, tiles?: number[]): Samples;
   index(progress?: (done: number, of: number) => boolean | void, bytes?: Uint8Array): { bytes: number };
+  half(of: "segments" | "view", progress?: (done: number, of: number) => boolean | void): Uint8Array;
+  join(segments: Uint8Array, view: Uint8Array): { bytes: number };
   indexFile(): Uint8Array;
   view(route: string, query?: string): Answer;
   find(query: string, write: (events: string) => boolean | void): Answer;

@@ -14,10 +14,20 @@ export class TraceError extends Error {
   }
 }
 
-/** Reads slices of a Blob; only a Worker can wait for them. */
+/**
+ * Reads slices of a Blob; only a Worker can wait for them. A slice is valid until the next one. It is read
+ * as text with a byte in each character: the memory of an ArrayBuffer of a FileReaderSync is not released
+ * before the Worker waits for its next message.
+ */
 function ofBlob(blob) {
   const reader = new FileReaderSync();
-  return (offset, length) => new Uint8Array(reader.readAsArrayBuffer(blob.slice(offset, offset + length)));
+  let space = new Uint8Array(0);
+  return (offset, length) => {
+    const text = reader.readAsBinaryString(blob.slice(offset, offset + length));
+    if (space.length < text.length) space = new Uint8Array(text.length);
+    for (let n = 0; n < text.length; n++) space[n] = text.charCodeAt(n);
+    return space.subarray(0, text.length);
+  };
 }
 
 /** A file: its size, and a function that returns bytes from an offset on, at least one, at most as many. */
@@ -75,6 +85,7 @@ export class Instance {
       const file = this.#files[number];
       const memory = () => new Uint8Array(this.#exports.memory.buffer, into >>> 0, length);
       if (length >= AHEAD) {
+        this.#ahead = { file: -1, offset: 0, bytes: new Uint8Array(0) };
         const bytes = file.slice(offset, length);
         memory().set(bytes);
         return bytes.length;
@@ -217,6 +228,14 @@ export class Instance {
   }
 
   /**
+   * Decodes tiles of a buffer here and there, without an index: `tiles` are their numbers. The result has
+   * the number of all tiles and their length in bytes, too.
+   */
+  sample(buffer = 0, tiles = []) {
+    return this.#json("sample", [["buffer", buffer], ...tiles.map((tile) => ["tile", tile])]);
+  }
+
+  /**
    * Makes the index, which the answers of the viewer need, or reads it from `bytes`. `progress` gets the
    * bytes of trace that are indexed, and of how many; where it returns `false`, none is made.
    */
@@ -227,6 +246,30 @@ export class Instance {
     } finally {
       this.#progress = null;
     }
+  }
+
+  /**
+   * Makes a half of the index, `segments` or `view`: two instances with the same files make both at the
+   * same time. `progress` is as for `index`.
+   */
+  half(of, progress) {
+    this.#progress = progress ?? null;
+    try {
+      const answer = this.ask("half", [["of", of]]);
+      if (answer.status === 200) return answer.body;
+      const { error, message } = JSON.parse(new TextDecoder().decode(answer.body));
+      throw new TraceError(error, message);
+    } finally {
+      this.#progress = null;
+    }
+  }
+
+  /** Makes the index of its halves. */
+  join(segments, view) {
+    const body = new Uint8Array(segments.length + view.length);
+    body.set(segments);
+    body.set(view, segments.length);
+    return this.#json("index", [["segments", segments.length]], body);
   }
 
   /** The bytes of the index: those of the file that `tracewright index` writes. */

@@ -27,8 +27,15 @@ const calls = {
   list: ({ options }, send) => instance.list(options, (bytes) => send(bytes, [bytes.buffer])),
   tables: () => instance.tables(),
   table: ({ name, options }, send) => instance.table(name, options, (batch) => send(batch)),
+  sample: ({ buffer, tiles }) => instance.sample(buffer, tiles),
   index({ bytes }, send) {
     const made = instance.index((done, of) => send({ done, of }), bytes);
+    index = instance.indexFile();
+    return made;
+  },
+  half: ({ of }, send) => instance.half(of, (done, of) => send({ done, of })),
+  join({ segments, view }) {
+    const made = instance.join(segments, view);
     index = instance.indexFile();
     return made;
   },

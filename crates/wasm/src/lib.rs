@@ -12,6 +12,7 @@
 //! | `opening.rs` | a capture of any format, from files with names |
 //! | `listing.rs`, `running.rs`, `printer.rs` | listings, as the command prints them |
 //! | `tables.rs` | tables as arrays |
+//! | `sampling.rs` | tiles here and there, before there is an index |
 //! | `shown.rs` | the answers of the viewer |
 //!
 //! An instance has one capture. What it holds is released with its memory: a client makes a new
@@ -35,6 +36,7 @@ mod printer;
 mod reply;
 mod request;
 mod running;
+mod sampling;
 mod session;
 mod shown;
 mod slices;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use tracewright::Bytes;
-use tracewright::index::{Index, Making};
+use tracewright::index::{Half, Index, Making, join};
 use tracewright::views::json::Object;
 
 use crate::host;
@@ -11,6 +11,7 @@ use crate::listing;
 use crate::opening::{Opened, open};
 use crate::reply::{Problem, Reply};
 use crate::request::Request;
+use crate::sampling::{self, Samplers};
 use crate::shown::Shown;
 use crate::tables;
 
@@ -23,6 +24,7 @@ pub struct Session {
     /// The bytes of the index.
     index_bytes: Bytes,
     shown: Option<Shown>,
+    samplers: Samplers,
     reply: Reply,
 }
 
@@ -54,7 +56,12 @@ impl Session {
             "list" => listing::run(self.opened()?, request),
             "tables" => Ok(tables::all()),
             "table" => tables::run(self.opened()?, request),
+            "sample" => {
+                let opened = self.opened()?;
+                sampling::run(&mut self.samplers, opened, request)
+            }
             "index" => self.make_index(request, body),
+            "half" => self.make_half(request),
             "index-file" => {
                 let lacks = || Problem::bad("there is no index");
                 self.index.ok_or_else(lacks)?;
@@ -76,40 +83,43 @@ impl Session {
         Ok(Reply::json(opened.json()))
     }
 
-    /// Makes the index with a view, or reads it from `body`.
+    /// Makes the index with a view, or reads it from `body`. With `segments`, `body` has its
+    /// halves: this number of bytes of the segments, and then the view.
     fn make_index(&mut self, request: &Request<'_>, body: &[u8]) -> Result<Reply, Problem> {
-        request.only(&[])?;
-        let Opened { trace, .. } = self.opened()?;
+        request.only(&["segments"])?;
+        let opened = self.opened()?;
         if self.index.is_some() {
             return Err(Problem::bad("the index exists"));
         }
-        let plans = trace.plans();
-        let mut bytes = body.to_vec();
-        if bytes.is_empty() {
-            let sizes = plans.iter().filter_map(|plan| trace.capture().buffers.get(plan.buffer));
-            let of = sizes.map(|buffer| buffer.len()).sum();
-            let mut wanted = true;
-            let write = |part: &[u8], at: u64| {
-                bytes.extend_from_slice(part);
-                wanted = host::progress(at, of);
-                Ok(wanted)
-            };
-            let making = Making { view: true, jobs: 1, ..Making::default() };
-            let made = trace.subject().make(plans, &making, write);
-            made.map_err(|error| Problem::of(&error))?;
-            if !wanted {
-                return Err(Problem::bad("the index was not wanted any more"));
+        let halves = request.number("segments")?.map(|len: usize| body.split_at_checked(len));
+        let bytes = match halves {
+            Some(None) => return Err(Problem::bad("`segments` exceeds the bytes of the halves")),
+            Some(Some((segments, view))) => {
+                join(segments, view).map_err(|error| Problem::of(&error))?
             }
-        }
+            None if body.is_empty() => make(opened, Half::Both)?,
+            None => body.to_vec(),
+        };
         let bytes = Bytes::from(bytes);
         let index = Index::read(bytes.clone()).map_err(|error| Problem::of(&error))?;
-        let checked = trace.subject().check(&index, plans);
+        let checked = opened.trace.subject().check(&index, opened.trace.plans());
         checked.map_err(|error| Problem::of(&error))?;
         self.index = Some(Box::leak(Box::new(index)));
         let mut out = String::new();
         Object::new(&mut out).number("bytes", bytes.size()).end();
         self.index_bytes = bytes;
         Ok(Reply::json(out))
+    }
+
+    /// Makes a half of the index, for another instance that has the other one.
+    fn make_half(&mut self, request: &Request<'_>) -> Result<Reply, Problem> {
+        request.only(&["of"])?;
+        let half = match request.needed("of")? {
+            "segments" => Half::Segments,
+            "view" => Half::View,
+            _ => return Err(Problem::bad("`of` has to be segments or view")),
+        };
+        Ok(Reply { status: 200, body: make(self.opened()?, half)? })
     }
 
     /// An answer of the viewer.
@@ -123,5 +133,24 @@ impl Session {
         }
         let Some(shown) = &mut self.shown else { return Err(Problem::bad("no answer")) };
         Ok(shown.answer(route, query, body))
+    }
+}
+
+/// The bytes of an index with a view, or of a half of it.
+fn make(opened: &Opened, half: Half) -> Result<Vec<u8>, Problem> {
+    let (trace, mut bytes, mut wanted) = (&opened.trace, Vec::new(), true);
+    let plans = trace.plans();
+    let sizes = plans.iter().filter_map(|plan| trace.capture().buffers.get(plan.buffer));
+    let of = sizes.map(|buffer| buffer.len()).sum();
+    let write = |part: &[u8], at: u64| {
+        bytes.extend_from_slice(part);
+        wanted = host::progress(at, of);
+        Ok(wanted)
+    };
+    let making = Making { view: true, jobs: 1, half, ..Making::default() };
+    trace.subject().make(plans, &making, write).map_err(|error| Problem::of(&error))?;
+    match wanted {
+        true => Ok(bytes),
+        false => Err(Problem::bad("the index was not wanted any more")),
     }
 }

@@ -135,14 +135,14 @@ function compare(capture) {
     check(label, mine.equals(its.out) ? null : difference(mine, its.out));
   }
   check(name, any > 0 ? null : "the command lists nothing of it");
-  if (own.info.buffers.some((buffer) => buffer.bytes > 0)) index(capture, name, own.instance);
+  if (own.info.buffers.some((buffer) => buffer.bytes > 0)) index(capture, name, own.instance, own.info);
 }
 
 /**
  * The index is the file that the command writes, but for the times of the files, which an instance does not
  * know; the command finds the same with it. The answers of the viewer need it.
  */
-function index(capture, name, instance) {
+function index(capture, name, instance, info) {
   const folder = mkdtempSync(join(tmpdir(), "tracewright-wasm-"));
   const file = join(folder, "own.twx");
   try {
@@ -152,6 +152,11 @@ function index(capture, name, instance) {
     instance.index((done, of) => void seen.push([done, of]));
     const mine = Buffer.from(instance.indexFile());
     check(`${name}: index`, mine.length === readFileSync(file).length ? null : `${mine.length} bytes`);
+    const halves = ["segments", "view"].map((of) => instance.half(of));
+    const other = opened(capture).instance;
+    other.join(...halves);
+    check(`${name}: halves`, mine.equals(Buffer.from(other.indexFile())) ? null : "they make another index");
+    samples(name, other, info);
     const find = (index) => run(capture.folder, ["find", ...argumentsOf(capture), ...index, "count", "any"]);
     const [with_, without] = [(writeFileSync(file, mine), find(["--index", file])), find(["--no-index"])];
     const same = with_.status === without.status && with_.out.equals(without.out) && !with_.error.includes("own.twx");
@@ -163,6 +168,18 @@ function index(capture, name, instance) {
     check(`${name}: index`, error.message);
   } finally {
     rmSync(folder, { recursive: true });
+  }
+}
+
+/** Some of the tiles of a capture are known without its index, those at its beginning always. */
+function samples(name, instance, info) {
+  for (const [buffer, { bytes, sources }] of info.buffers.entries()) {
+    if (bytes === 0 || sources.length === 0) continue;
+    const { tiles, length } = instance.sample(buffer);
+    const [first] = instance.sample(buffer, [0]).samples;
+    const whole = first.from === 0 && first.to === Math.min(bytes, length) && tiles === Math.ceil(bytes / length);
+    const known = first.sources.length === sources.length && !first.sources.includes(null);
+    check(`${name}: samples`, whole && known ? null : JSON.stringify(first).slice(0, 200));
   }
 }
 
@@ -240,6 +257,10 @@ function errors(capture) {
   refused("index", () => instance.indexFile());
   refused("bytes of an index", () => instance.index(undefined, new Uint8Array(99)));
   const other = new Instance(wasm);
+  refused("half", () => instance.half("none"));
+  refused("halves", () => instance.join(new Uint8Array(9), new Uint8Array(9)));
+  refused("sample", () => instance.sample(99));
+  refused("tile", () => instance.sample(0, [-1]));
   refused("no capture", () => other.list());
   refused("no file", () => other.open({ path: "none" }));
   check("errors: after them", instance.list({ limit: 1 }).text.split("\n").length === 2 ? null : "no listing");

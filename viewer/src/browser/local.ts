@@ -5,29 +5,45 @@ import { Routes, ServerError, queryOf, searchEvents } from "../data/backend";
 import type { Parameters, Search } from "../data/backend";
 
 interface Waiting {
-  run: () => Promise<void>;
+  run: (trace: Trace) => Promise<void>;
   signal: AbortSignal | undefined;
 }
 
-/** A decoder that answers, and one for searches, which ends where a search is stopped. */
+/** Decoders that answer, and one for searches, which ends where a search is stopped. */
 export class Local extends Routes {
-  private readonly waiting: Waiting[] = [];
-  private busy = false;
+  private waiting: Waiting[] = [];
+  private readonly running = new Set<Waiting>();
+  private readonly idle: Trace[];
+  private second: Promise<void> | null = null;
   private searcher: Promise<Trace> | null = null;
 
+  /** `second` answers beside `trace`. Without it, `another` makes one when it is needed. */
   constructor(
-    private readonly trace: Trace,
+    trace: Trace,
+    second: Promise<Trace> | null,
     private readonly another: () => Promise<Trace>,
   ) {
     super();
+    this.idle = [trace];
+    if (second !== null) this.join(second);
   }
 
-  /** The Worker answers one request after another; those that are no longer wanted it does not get. */
+  private join(trace: Promise<Trace>): void {
+    this.second = trace.then(
+      (own) => {
+        this.idle.push(own);
+        this.next();
+      },
+      () => {},
+    );
+  }
+
+  /** A decoder answers one request after another; it does not get those that are no longer wanted. */
   private ask(route: string, p: Parameters, signal?: AbortSignal): Promise<Uint8Array<ArrayBuffer>> {
     return new Promise((resolve, reject) => {
-      const run = async () => {
+      const run = async (trace: Trace) => {
         try {
-          const { status, body } = await this.trace.view(route, queryOf(p));
+          const { status, body } = await trace.view(route, queryOf(p));
           if (status === 200) return resolve(body as Uint8Array<ArrayBuffer>);
           const why = JSON.parse(new TextDecoder().decode(body)) as { error: string; message: string };
           reject(new ServerError(why.error, why.message));
@@ -35,19 +51,36 @@ export class Local extends Routes {
           reject(new ServerError("ended", error instanceof Error ? error.message : String(error)));
         }
       };
-      signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
+      const abort = () => {
+        reject(signal?.reason);
+        this.next();
+      };
+      if (signal?.aborted === true) return abort();
+      signal?.addEventListener("abort", abort, { once: true });
       this.waiting.push({ run, signal });
-      void this.next();
+      this.next();
     });
   }
 
-  private async next(): Promise<void> {
-    if (this.busy) return;
-    this.busy = true;
-    for (let job = this.waiting.shift(); job !== undefined; job = this.waiting.shift()) {
-      if (job.signal?.aborted !== true) await job.run();
+  private next(): void {
+    this.waiting = this.waiting.filter(({ signal }) => signal?.aborted !== true);
+    while (this.waiting.length > 0) {
+      const trace = this.idle.pop();
+      if (trace === undefined) return this.help();
+      const job = this.waiting.shift() as Waiting;
+      this.running.add(job);
+      void job.run(trace).then(() => {
+        this.running.delete(job);
+        this.idle.push(trace);
+        this.next();
+      });
     }
-    this.busy = false;
+  }
+
+  /** An answer cannot be interrupted: where it is no longer wanted, a second decoder answers the next. */
+  private help(): void {
+    const wanted = [...this.running].some(({ signal }) => signal?.aborted !== true);
+    if (this.second === null && !wanted) this.join(this.another());
   }
 
   protected async json<T>(route: string, p: Parameters, signal?: AbortSignal): Promise<T> {

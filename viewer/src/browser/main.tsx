@@ -10,7 +10,10 @@ import { visible } from "../text";
 import { bytes } from "../format";
 import { captures, dropped, picked } from "./choose";
 import type { Choice, Chosen } from "./choose";
+import { SHORT, sample } from "./coarse";
+import type { Strip } from "./coarse";
 import { Local } from "./local";
+import { Picture } from "./picture";
 
 const PROTOCOLS = ["ETM4", "ETE", "ETM3", "ETM2", "ETM1", "PTM", "ITM", "STM", "MTB", "etrace", "ntrace"];
 
@@ -20,8 +23,14 @@ const protocol = signal("");
 const status = signal("");
 const failure = signal("");
 const busy = signal(false);
-/** When the files arrived, and when the first picture was drawn. */
-const times = { begun: 0, opened: 0, indexed: 0, pictured: 0 };
+/** The coarse picture, while the index is made, and the part of the trace that the index has. */
+const strips = signal<readonly Strip[]>([]);
+const indexed = signal(0);
+/** When the files arrived, when the coarse picture was there, and when the exact one was drawn. */
+const times = { begun: 0, opened: 0, coarse: 0, indexed: 0, pictured: 0 };
+
+/** The tiles of a coarse picture, and the time after which the index is made if the least are there. */
+const COARSE = { least: 96, most: 384, milliseconds: 700 };
 
 let address: Promise<string> | null = null;
 
@@ -49,30 +58,65 @@ async function another(options: Opening): Promise<Trace> {
   return openTrace([...files.peek()], options, { wasm, worker: new Worker(policy.createScriptURL(url)) });
 }
 
+/** The sum of sizes in bytes. */
+const total = (all: readonly { bytes: number }[]): number => all.reduce((sum, { bytes }) => sum + bytes, 0);
+
+/** Receives how much of the trace part `n` of the index has. `parts` are those of all. */
+function progress(parts: number[], n: number): (done: number, of: number) => void {
+  return (done, of) => {
+    parts[n] = of === 0 ? 0 : done / of;
+    indexed.value = parts.reduce((sum, part) => sum + part, 0) / parts.length;
+    status.value = `indexing ${bytes(of)}: ${Math.floor(100 * indexed.value)} %`;
+  };
+}
+
+/** Makes the index of `trace`: half of it in `second`, where there is one. */
+async function index(trace: Trace, second: Promise<Trace> | null): Promise<void> {
+  const halves = [0, 0];
+  // Where the second decoder ends, the first makes all of it.
+  const view = second?.then((own) => own.half("view", progress(halves, 1))).catch(() => null) ?? null;
+  if (total(trace.info.buffers) > SHORT) await look(trace);
+  if (view !== null) {
+    const segments = await trace.half("segments", progress(halves, 0));
+    const made = await view;
+    if (made !== null) return void (await trace.join(segments, made));
+  }
+  await trace.index(progress([0], 0));
+}
+
 /** Opens a capture, makes its index, and shows it. */
 async function open(choice: Choice): Promise<void> {
   const options = { ...choice, protocols: protocol.peek() === "" ? [] : [protocol.peek()] };
   status.value = "reading the capture";
-  const trace = await another(options);
-  times.opened = performance.now();
-  let index: Uint8Array;
+  const size = files.peek().reduce((sum, { data }) => sum + data.size, 0);
+  // Two decoders make the halves of a long index, where the machine has two processors.
+  const second = size > SHORT && navigator.hardwareConcurrency > 1 ? another(options) : null;
+  const end = () => void second?.then((own) => own.close()).catch(() => {});
+  let trace: Trace;
   try {
-    await trace.index((done, of) => {
-      status.value = `indexing: ${bytes(done)} of ${bytes(of)}`;
-    });
-    index = await trace.indexFile();
+    trace = await another(options);
+  } catch (error) {
+    end();
+    throw error;
+  }
+  times.opened = performance.now();
+  let made: Uint8Array;
+  try {
+    await index(trace, second);
+    made = await trace.indexFile();
   } catch (error) {
     trace.close();
+    end();
     throw error;
   }
   times.indexed = performance.now();
-  const search = async () => {
-    const own = await another(options);
-    await own.index(undefined, index);
+  const prepared = async (trace: Promise<Trace>) => {
+    const own = await trace;
+    await own.index(undefined, made);
     return own;
   };
-  ask(new Local(trace, search));
-  Object.assign(window, { tracewrightBrowser: { times, trace } });
+  ask(new Local(trace, second && prepared(second), () => prepared(another(options))));
+  Object.assign(window, { tracewrightBrowser: { times, trace, strips: strips.peek() } });
   const root = document.getElementById("app");
   if (root === null) return;
   render(null, root);
@@ -81,6 +125,15 @@ async function open(choice: Choice): Promise<void> {
   root.replaceWith(page);
   await start(page);
   times.pictured = performance.now();
+}
+
+/** Shows parts of the trace, before the index is made. */
+function look(trace: Trace): Promise<void> {
+  status.value = "reading parts of the trace";
+  return sample(trace, COARSE, (more) => {
+    strips.value = more;
+    if (times.coarse === 0) requestAnimationFrame(() => (times.coarse = performance.now()));
+  });
 }
 
 async function run(work: () => Promise<void>): Promise<void> {
@@ -93,6 +146,8 @@ async function run(work: () => Promise<void>): Promise<void> {
     failure.value = error instanceof Error ? error.message : String(error);
   } finally {
     status.value = "";
+    strips.value = [];
+    indexed.value = 0;
     busy.value = false;
   }
 }
@@ -144,11 +199,11 @@ function Start() {
     </label>
   );
   return (
-    <main class="drop" aria-busy={busy.value}>
+    <main class={strips.value.length > 0 ? "drop wide" : "drop"} aria-busy={busy.value}>
       <h1>Tracewright</h1>
       <p>
-        Drop a capture here: a snapshot folder, a <code>perf.data</code> file, or the bytes of a trace buffer, with its
-        programs (ELF) and its sources. All of it is decoded in this page; nothing is sent.
+        Drop a capture here, or choose its files: a snapshot folder, a <code>perf.data</code> file, or the bytes of a trace
+        buffer, with its programs (ELF) and its sources. All of it is decoded in this page; nothing is sent.
       </p>
       <p class="buttons">
         {input(false)}
@@ -187,6 +242,7 @@ function Start() {
         </p>
       )}
       <p role="status">{status.value}</p>
+      {strips.value.length > 0 && <Picture strips={strips} indexed={indexed} />}
       {failure.value !== "" && (
         <p role="alert">The trace cannot be shown: {visible(failure.value, 2000)}</p>
       )}

@@ -85,7 +85,8 @@ function Text(props: { target: Target; isCurrent: boolean; reason: string | null
   const [error, setError] = useState<string | null>(null);
   const [window, setWindow] = useState({ first: 0, last: 60 });
   const texts = useRef(text);
-  texts.current = text;
+  // What was asked for stays known when the panel is drawn before the answer.
+  if (texts.current.key !== key) texts.current = text;
 
   const read = (block: number) => {
     const now = texts.current.key === key ? texts.current : { key, total: 0, lines: new Map<number, SourceLine>(), asked: new Set<number>() };
