@@ -157,6 +157,7 @@ const all = {
         return [await first, second.functions.length > 0];
       });
       equal(answers, ["not wanted", true], "the answers");
+      if (page.workers().length < 2) await page.waitForEvent("worker");
       equal([before, page.workers().length], [1, 2], "decoders");
       equal(errors, [], "errors");
     }),
