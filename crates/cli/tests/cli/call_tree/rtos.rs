@@ -30,16 +30,31 @@ const FILES: [(&str, &str); 4] = [
 
 /// Compiles the program with FreeRTOS.
 fn compile(folder: &Path) -> Option<PathBuf> {
-    compile_by("clang-19", "-O1 -fno-inline", folder)
+    compile_by("clang-19", "-O1 -fno-inline", folder, "")
 }
 
 /// The same by a compiler with these options.
-pub(super) fn compile_by(compiler: &str, options: &str, folder: &Path) -> Option<PathBuf> {
+pub(super) fn compile_by(
+    compiler: &str,
+    options: &str,
+    folder: &Path,
+    more: &str,
+) -> Option<PathBuf> {
     let kernel = kernel()?;
     tool(&[(compiler, compiler)])?;
     tool(&[("ld.lld-19", "lld-19")])?;
     for (name, text) in FILES {
         fs::write(folder.join(name), text).expect("a source");
+    }
+    if !more.is_empty() {
+        let name = folder.join("FreeRTOSConfig.h");
+        let text = FILES[0].1;
+        let has = |line: &&str| {
+            let name = line.split(' ').nth(1).unwrap_or_default();
+            !more.contains(&format!(" {name} "))
+        };
+        let retained: Vec<&str> = text.lines().filter(has).collect();
+        fs::write(name, format!("{}\n{more}", retained.join("\n"))).expect("a source");
     }
     fs::write(folder.join("stdlib.h"), "").expect("a source");
     let target = if compiler.starts_with("clang") { CLANG } else { "-mthumb" };
@@ -47,7 +62,8 @@ pub(super) fn compile_by(compiler: &str, options: &str, folder: &Path) -> Option
     let all = "-mcpu=cortex-m3 -g -ffreestanding -nostdlib -T program.ld program.c -o rtos.elf -I.";
     command.args(words(options)).args(words(target)).args(words(all));
     command.args(includes(&kernel));
-    command.args(KERNEL.map(|name| kernel.join(name)));
+    let files = if more.is_empty() { &KERNEL[..3] } else { &KERNEL[..] };
+    command.args(files.iter().map(|name| kernel.join(name)));
     good(command.arg(kernel.join("portable/GCC/ARM_CM3/port.c")).current_dir(folder));
     Some(folder.join("rtos.elf"))
 }
@@ -69,7 +85,8 @@ pub(super) fn mapping(folder: &Path) -> Option<PathBuf> {
     Some(folder.join("map.o"))
 }
 
-const KERNEL: [&str; 3] = ["tasks.c", "queue.c", "list.c"];
+const KERNEL: [&str; 6] =
+    ["tasks.c", "queue.c", "list.c", "timers.c", "event_groups.c", "stream_buffer.c"];
 const CLANG: &str = "--target=thumbv7m-none-eabi -fuse-ld=lld-19";
 
 /// The sources of FreeRTOS.

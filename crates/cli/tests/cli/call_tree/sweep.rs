@@ -187,6 +187,38 @@ fn levels_of_t32() {
     check(&T32, ("arm-linux-gnueabihf-gcc", "gcc-arm-linux-gnueabihf"), 601);
 }
 
+/// More of FreeRTOS than its program uses.
+const CONFIG: &str = "\
+#define configUSE_TIMERS 1
+#define configTIMER_TASK_PRIORITY 2
+#define configTIMER_QUEUE_LENGTH 4
+#define configTIMER_TASK_STACK_DEPTH 256
+#define configKERNEL_PROVIDED_STATIC_MEMORY 1
+#define configUSE_EVENT_GROUPS 1
+#define configUSE_STREAM_BUFFERS 1
+#define configUSE_RECURSIVE_MUTEXES 1
+#define configUSE_COUNTING_SEMAPHORES 1
+#define configUSE_QUEUE_SETS 1
+#define configUSE_TRACE_FACILITY 1
+#define configQUEUE_REGISTRY_SIZE 4
+#define configUSE_TICKLESS_IDLE 0
+#define configTASK_NOTIFICATION_ARRAY_ENTRIES 2
+#define configCHECK_FOR_STACK_OVERFLOW 0
+#define INCLUDE_vTaskDelete 1
+#define INCLUDE_vTaskSuspend 1
+#define INCLUDE_xTaskDelayUntil 1
+#define INCLUDE_vTaskPrioritySet 1
+#define INCLUDE_uxTaskPriorityGet 1
+#define INCLUDE_eTaskGetState 1
+#define INCLUDE_xTaskAbortDelay 1
+#define INCLUDE_xTaskGetHandle 1
+#define INCLUDE_uxTaskGetStackHighWaterMark 1
+#define INCLUDE_xTaskResumeFromISR 1
+#define INCLUDE_xTimerPendFunctionCall 1
+#define INCLUDE_xTaskGetSchedulerState 1
+#define INCLUDE_xTaskGetCurrentTaskHandle 1
+";
+
 /// Decisions of the kernel of FreeRTOS, by its place: executions of branches are those of QEMU.
 #[test]
 fn levels_of_freertos() {
@@ -197,9 +229,11 @@ fn levels_of_freertos() {
             if level != "-O0" && short_or_long(true, false) {
                 continue;
             }
+            // The program has memory for the idle task, and the kernel for that of the timers.
+            let options = format!("{level} -Wl,--allow-multiple-definition");
             let folder = Folder::new(&format!("sweep-{compiler}{level}"));
             let path = folder.path("");
-            let Some(elf) = rtos::compile_by(compiler, level, &path) else { return };
+            let Some(elf) = rtos::compile_by(compiler, &options, &path, CONFIG) else { return };
             let Some(map) = rtos::mapping(&path) else { return };
             let Some(log) = rtos::execute(&elf) else { return };
             let snapshot = path.join("trace");
@@ -231,7 +265,8 @@ fn levels_of_freertos() {
             println!("FreeRTOS {compiler} {level}: {one:?}, of several conditions {several:?}");
             println!("{reasons:#?}");
             if level == "-O0" {
-                assert!(several.whole * 100 >= several.all * 95, "{compiler}: {several:?}");
+                // GCC makes one branch of `0 <= n && n < 1`, and computes an overflow with another.
+                assert!(several.whole + 2 >= several.all, "{compiler}: {several:?}");
             }
         }
     }

@@ -54,7 +54,7 @@ macro_rules! programs {
 const PROGRAMS: [Program; 12] = programs!(
     "chains" ".c" 17 15, "loops" ".c" 14 14, "unrolled" ".c" 14 14, "inlined" ".c" 9 9,
     "switches" ".c" 10 8, "selected" ".c" 20 21, "recursed" ".c" 12 9, "interrupted" ".c" 7 6,
-    "macros" ".c" 7 8, "parser" ".c" 21 20, "classes" ".cpp" 16 10, "exceptions" ".cpp" 4 5
+    "macros" ".c" 7 8, "parser" ".c" 21 20, "classes" ".cpp" 16 10, "exceptions" ".cpp" 8 5
 );
 
 impl Program {
