@@ -78,8 +78,8 @@ fn compared(input: &Input, args: &UseIndexArgs, compare: Compare) -> Result<Opti
     }
 }
 
-/// As [`open`], but an index that is there and cannot be used is an error. The trace is not compared
-/// with it: segments are compared when they are decoded.
+/// As [`open`], but an index that is there and cannot be used is an error. The trace is not
+/// compared with it: segments are compared when they are decoded.
 pub fn required(input: &Input, args: &UseIndexArgs) -> Result<Option<Index>, Fail> {
     let index = compared(input, args, Compare::Length)?;
     match path(input, args).filter(|path| path.exists()) {

@@ -16,6 +16,7 @@
 //! | `queue.rs` | [`Queue`]: elements that wait to be taken |
 //! | `report.rs` | [`Reports`]: errors and warnings from a chosen level on |
 //! | `merge.rs` | [`Merge`]: results of chunks that were decoded separately |
+//! | `in_order.rs` | [`in_order()`]: work on threads, with results in order |
 //! | `parallel/` | [`parallel::run`]: one buffer on several threads, with the output of one |
 //! | `ordered.rs` | [`ordered::each`]: several tasks at once, with their output in order |
 //! | `interleaved.rs`, `timed.rs` | [`interleaved::each`]: the same in the order of timestamps |
@@ -78,6 +79,7 @@ mod element_list;
 mod error_limit;
 mod folded;
 pub mod fork;
+mod in_order;
 pub mod input;
 pub mod interleaved;
 pub mod jump_table;
@@ -110,6 +112,7 @@ pub use committed_listener::CommittedListener;
 pub use error_limit::ErrorLimit;
 pub use folded::Folded;
 pub use fork::{Fork, ForkState, Growth, Merging, Received, Size};
+pub use in_order::in_order;
 pub use input::{Input, More};
 pub use jump_table::{JUMP_TABLE, JumpTable};
 pub use listener::{Event, Listener, Packets, SourceBytes, Wants};

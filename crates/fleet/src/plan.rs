@@ -214,8 +214,8 @@ impl Plan {
         Err(FleetError::OtherCapture(difference::of_captures(own, opened)))
     }
 
-    /// Share `number` of `of`, which is counted from 1: the positions of consecutive units. All shares together are
-    /// all units.
+    /// Share `number` of `of`, which is counted from 1: the positions of consecutive units. All
+    /// shares together are all units.
     pub fn share(&self, number: usize, of: usize) -> Range<usize> {
         let number = number.min(of);
         let at = |n: usize| (n as u128 * self.units.len() as u128 / of.max(1) as u128) as usize;

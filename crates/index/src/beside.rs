@@ -4,12 +4,9 @@ use std::path::{Path, PathBuf};
 use std::{error, fmt};
 
 use tracewright_base::Invalid;
-use tracewright_capture::{Kind, read_file};
-use tracewright_decode::Plan;
+use tracewright_capture::Kind;
 
 use crate::error::IndexError;
-use crate::index::Index;
-use crate::writer::Subject;
 
 /// Why an index is not used.
 #[derive(Debug)]
@@ -57,23 +54,4 @@ pub enum Compare {
     Data,
     /// The length. Segments are compared when they are decoded: see [`PartOf`](crate::part::PartOf).
     Length,
-}
-
-impl Subject<'_> {
-    /// The index at `path`, if it is one of the buffers of `plans`. The end of it may be
-    /// [damaged](Index::damage).
-    ///
-    /// # Errors
-    /// [`Unusable`].
-    pub fn open_index(
-        &self,
-        path: &Path,
-        plans: &[Plan],
-        compare: Compare,
-    ) -> Result<Index, Unusable> {
-        let bytes = read_file(path).map_err(Unusable::Read)?;
-        let index = Index::read(bytes).map_err(Unusable::Index)?;
-        self.check_with(&index, plans, compare).map_err(Unusable::Index)?;
-        Ok(index)
-    }
 }

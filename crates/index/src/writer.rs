@@ -1,17 +1,18 @@
 //! Writes an index.
 
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 use tracewright_analysis::tasks::{TaskFile, Tasks};
 use tracewright_analysis::{Code, Transfers};
 use tracewright_base::Waypoints;
-use tracewright_capture::Capture;
+use tracewright_capture::{Capture, read_file};
 use tracewright_decode::plan::Planned;
 use tracewright_decode::{ForeignPlan, Memory, Options, Plan, Program, Session};
 use tracewright_image::CacheOptions;
 
-use crate::beside::Compare;
+use crate::beside::{Compare, Unusable};
 use crate::build::{Build, Receive};
 use crate::chain::Shape;
 use crate::checksum::Checksum;
@@ -334,7 +335,24 @@ impl Subject<'_> {
         self.check_with(index, plans, Compare::Data)
     }
 
-    pub(crate) fn check_with(
+    /// The index at `path`, if it is one of the buffers of `plans`. The end of it may be
+    /// [damaged](Index::damage).
+    ///
+    /// # Errors
+    /// [`Unusable`].
+    pub fn open_index(
+        &self,
+        path: &Path,
+        plans: &[Plan],
+        compare: Compare,
+    ) -> Result<Index, Unusable> {
+        let bytes = read_file(path).map_err(Unusable::Read)?;
+        let index = Index::read(bytes).map_err(Unusable::Index)?;
+        self.check_with(&index, plans, compare).map_err(Unusable::Index)?;
+        Ok(index)
+    }
+
+    fn check_with(
         &self,
         index: &Index,
         plans: &[Plan],

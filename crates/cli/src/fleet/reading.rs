@@ -1,9 +1,8 @@
 //! The captures of a job, and how they are read.
 
 use std::path::{Path, PathBuf};
-use std::sync::mpsc;
-use std::thread;
 
+use tracewright::decode::in_order;
 use tracewright::index::Index;
 use tracewright_fleet as fleet;
 use tracewright_fleet::{CaptureIdentity, Planned, ProgramSums};
@@ -31,6 +30,9 @@ pub struct Reading<'a> {
     /// The programs of captures that were opened.
     pub programs: &'a ProgramSums,
 }
+
+/// What receives the captures that are opened, and their paths.
+type Receive<'a> = dyn FnMut(&Path, Result<Opened, Fail>) -> Result<(), Fail> + 'a;
 
 /// A capture, its index, and its identity.
 pub struct Opened {
@@ -68,42 +70,22 @@ impl Reading<'_> {
 }
 
 impl Reading<'_> {
-    /// Opens the captures at `paths` on `threads` threads, and passes them to `each` in order. A
-    /// thread has at most two captures open that were not passed.
+    /// Opens the captures at `paths` on `threads` threads, and passes them to `each` in order.
     pub fn open_all(
         &self,
         paths: &[PathBuf],
         threads: usize,
-        each: &mut dyn FnMut(&Path, Result<Opened, Fail>) -> Result<(), Fail>,
+        each: &mut Receive<'_>,
     ) -> Result<(), Fail> {
-        let threads = threads.min(paths.len());
         // Notes are printed in order.
         let reading = Reading { quiet: true, ..*self };
-        let mut passed = |path: &Path, opened: Result<Opened, Fail>| {
+        in_order(paths, threads, &|path: &PathBuf| reading.open(path), &mut |path, opened| {
             if let Ok(opened) = &opened
                 && !self.quiet
             {
                 report::notes(&opened.input);
             }
             each(path, opened)
-        };
-        if threads <= 1 {
-            return paths.iter().try_for_each(|path| passed(path, reading.open(path)));
-        }
-        thread::scope(|scope| {
-            let opened = (0..threads).map(|n| {
-                let (to, opened) = mpsc::sync_channel(1);
-                let mut own = paths.iter().skip(n).step_by(threads);
-                // The receiver is dropped after an error.
-                scope.spawn(move || own.try_for_each(|path| to.send(reading.open(path))));
-                opened
-            });
-            let opened: Vec<_> = opened.collect();
-            for (path, opened) in paths.iter().zip(opened.iter().cycle()) {
-                let own = opened.recv().map_err(|_| Fail::internal("a capture was not opened"))?;
-                passed(path, own)?;
-            }
-            Ok(())
         })
     }
 }

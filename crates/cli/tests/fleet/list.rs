@@ -199,7 +199,7 @@ fn a_plan_leaves_out_what_cannot_be_opened() {
     let text = error(&done);
     assert_eq!(done.status.code(), Some(2), "{text}");
     let listed = fs::read_to_string(&plan).expect("a plan");
-    let unit = listed.lines().filter(|line| line.contains("\"type\":\"unit\"")).next_back();
+    let unit = listed.lines().rfind(|line| line.contains("\"type\":\"unit\""));
     let unit: serde_json::Value = serde_json::from_str(unit.expect("a unit")).expect("JSON");
     assert!(text.contains(unit["id"].as_str().expect("an identifier")), "{text}");
     assert_eq!(names.iter().filter(|name| text.contains(name.as_str())).count(), 2, "{text}");

@@ -21,7 +21,7 @@ mod worker;
 
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::thread;
 use std::{io, mem};
 
@@ -62,10 +62,7 @@ impl Jobs {
 
     /// One thread for each core.
     pub fn all() -> Self {
-        // The limits of the system are in files.
-        static COUNT: OnceLock<usize> = OnceLock::new();
-        let count = || thread::available_parallelism().map_or(1, |n| n.get());
-        Jobs::new(*COUNT.get_or_init(count))
+        Jobs::new(thread::available_parallelism().map_or(1, |n| n.get()))
     }
 
     /// The same, where no sum of lengths overflows.
