@@ -1,6 +1,7 @@
 //! Tiles here and there, before there is an index.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use tracewright::index::Shape;
 use tracewright::index::sample::{Sample, Sampled, Sampler};
@@ -24,14 +25,16 @@ pub(crate) fn run(
 ) -> Result<Reply, Problem> {
     request.only(&["buffer", "tile"])?;
     let number = request.number("buffer")?.unwrap_or(0);
-    let lacks = || Problem::bad(format!("there is no buffer {number}"));
-    if !samplers.contains_key(&number) {
-        let plan = opened.trace.plans().get(number).ok_or_else(lacks)?;
-        let made = Sampler::new(&opened.trace.subject(), plan, Shape::default());
-        let made = made.map_err(|error| Problem::of(&error))?;
-        samplers.insert(number, made.ok_or_else(lacks)?);
-    }
-    let sampler = samplers.get_mut(&number).ok_or_else(lacks)?;
+    let sampler = match samplers.entry(number) {
+        Entry::Occupied(own) => own.into_mut(),
+        Entry::Vacant(own) => {
+            let lacks = || Problem::bad(format!("there is no buffer {number}"));
+            let plan = opened.trace.plans().get(number).ok_or_else(lacks)?;
+            let made = Sampler::new(&opened.trace.subject(), plan, Shape::default());
+            let made = made.map_err(|error| Problem::of(&error))?;
+            own.insert(made.ok_or_else(lacks)?)
+        }
+    };
     let mut samples = Vec::new();
     for tile in request.all("tile") {
         let bad = |_| Problem::bad("`tile` has to be a number");
