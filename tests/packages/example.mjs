@@ -14,6 +14,6 @@ for (const name of readdirSync(folder)) {
 }
 instance.open({ path: "capture" });
 const { text } = instance.list({ verb: "instructions" });
-const lines = text.split("\n").filter((line) => /^0x[0-9a-f]{8} /.test(line)).length;
+const lines = text.split("\n").filter((line) => /^0x[0-9a-f]+ /.test(line)).length;
 if (lines < 100) throw new Error(`${lines} instructions:\n${text.slice(0, 400)}`);
 console.log(`${lines} instructions`);
