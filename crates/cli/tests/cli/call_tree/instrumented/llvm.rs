@@ -103,9 +103,9 @@ pub(super) fn decisions(program: &Program, folder: &Path) -> Option<Instrumented
     Some(own)
 }
 
-/// The begin and the end of a record.
-fn region(record: &Value) -> [Option<u64>; 4] {
-    [0, 1, 2, 3].map(|n| record[n].as_u64())
+/// The begin and the end of a record, and its file.
+fn region(record: &Value) -> [Option<u64>; 5] {
+    [0, 1, 2, 3, 6].map(|n| record[n].as_u64())
 }
 
 fn list(value: &Value) -> &[Value] {
@@ -126,7 +126,8 @@ impl Instrumented {
             }
             own.from
         };
-        // Where objects are destroyed behind a decision, it has a branch as a whole, too.
+        // Where objects are destroyed behind a decision, it has a branch as a whole, beside that of
+        // its first condition.
         let decisions: Vec<_> = list(&function["mcdc_records"]).iter().map(region).collect();
         let mut counts = BTreeMap::<Place, Vec<[u64; 2]>>::new();
         for own in list(&function["branches"]) {
@@ -134,7 +135,9 @@ impl Instrumented {
             // The conditions of `while (0)` and the like decide nothing.
             let constant = region.text(lines).is_some_and(|text| text.parse::<u64>().is_ok());
             let [yes, no] = [4, 5].map(|n| own[n].as_u64().expect("a count"));
-            if (!constant || own[8] != 4) && !decisions.contains(&self::region(own)) {
+            let is_whole =
+                decisions.contains(&self::region(own)) && !expansions.contains_key(&region.file);
+            if (!constant || own[8] != 4) && !is_whole {
                 counts.entry(outer(region)).or_default().push([no, yes]);
             }
         }
