@@ -84,7 +84,7 @@ fn programs_of_each_architecture() {
 fn check_mini_debug_info(folder: &Path, functions: &Functions) {
     let Some(objcopy) = tool(&[("llvm-objcopy-19", "llvm-19")]) else { return };
     let copy = |words: &str| {
-        output(Command::new(&objcopy).args(words.split_whitespace()).current_dir(folder));
+        output(Command::new(objcopy).args(words.split_whitespace()).current_dir(folder));
     };
     copy("--strip-debug library.so mini");
     let mini = fs::read(folder.join("mini")).expect("a file");

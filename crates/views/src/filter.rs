@@ -211,6 +211,8 @@ pub fn packet_kinds(protocols: &Registry) -> impl Iterator<Item = &'static str> 
 
 #[cfg(test)]
 mod tests {
+    use std::iter;
+
     use tracewright_base::{Counted, Instruction, Isa, Last};
 
     use super::*;
@@ -222,14 +224,15 @@ mod tests {
         let range = base::Range { start: u64::MAX - 3, bytes: 8, instructions: 2, cycles, last };
         let top = u64::MAX - 3..u64::MAX;
         for (selected, some, all) in [
-            (vec![0..1], true, None),
-            (vec![3..9], true, None),
-            (vec![top.clone()], true, None),
-            (vec![4..u64::MAX - 3], false, Some(false)),
-            (vec![1 << 32..1 << 33], false, Some(false)),
+            (0..1, true, None),
+            (3..9, true, None),
+            (top.clone(), true, None),
+            (4..u64::MAX - 3, false, Some(false)),
+            (1 << 32..1 << 33, false, Some(false)),
         ] {
             let text = format!("{selected:x?}");
-            let mut filter = Filter::new(Vec::new(), Some(vec![selected]), None);
+            let mut filter =
+                Filter::new(Vec::new(), Some(vec![iter::once(selected).collect()]), None);
             assert_eq!(filter.element(0, &Element::Range(range)), some, "{text}");
             assert_eq!(filter.instructions(0, &range), all, "{text}");
         }
