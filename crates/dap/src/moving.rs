@@ -149,37 +149,56 @@ impl Session<'_> {
                     self.machine.go(hit.position)?;
                     let hits = self.watching(&hit)?;
                     // Behind the instruction that makes it, or going back, at that instruction.
+                    let mut is_end = false;
                     if direction == Direction::Forward {
                         let source = self.machine.here().source;
-                        self.machine.step(source, direction)?;
+                        is_end = self.machine.step(source, direction)?.why == Stopped::End;
                     }
+                    let here = self.machine.here().position;
+                    let reached = ahead.filter(|ahead| ahead.position == here);
                     match hits {
                         Some((ids, hit)) => Why::Access(ids, hit),
+                        None if is_end => Why::End,
+                        None => {
+                            let reached = reached.map(|ahead| ahead.what);
+                            match self.arrived(direction, reached, &mut numbers)? {
+                                Some(why) => why,
+                                None => continue,
+                            }
+                        }
+                    }
+                }
+                (why, what) => {
+                    let reached = what.filter(|_| why == Stopped::Step);
+                    match self.arrived(direction, reached, &mut numbers)? {
+                        Some(why) => why,
                         None => continue,
                     }
-                }
-                (Stopped::Step, Some(what)) => {
-                    let mut hit = self.hit_here(direction, &mut numbers)?;
-                    match what {
-                        What::Hit(id) if !hit.contains(&id) => hit.push(id),
-                        _ => {}
-                    }
-                    match (hit.is_empty(), what) {
-                        (false, _) => Why::Breakpoints(hit),
-                        (true, What::Event(event)) => Why::Event(event),
-                        (true, _) => Why::Step,
-                    }
-                }
-                (Stopped::Breakpoint | Stopped::Step, _) => {
-                    let hit = self.hit_here(direction, &mut numbers)?;
-                    if hit.is_empty() {
-                        continue;
-                    }
-                    Why::Breakpoints(hit)
                 }
             };
             return ended(why, lost);
         }
+    }
+
+    /// Why a run ends at the position, if it does. `reached`: what is there, apart from breakpoints
+    /// at addresses.
+    fn arrived(
+        &mut self,
+        direction: Direction,
+        reached: Option<What>,
+        numbers: &mut BTreeMap<u64, u64>,
+    ) -> Result<Option<Why>, FindError> {
+        let mut hit = self.hit_here(direction, numbers)?;
+        match reached {
+            Some(What::Hit(id)) if !hit.contains(&id) => hit.push(id),
+            _ => {}
+        }
+        Ok(match (hit.is_empty(), reached) {
+            (false, _) => Some(Why::Breakpoints(hit)),
+            (true, Some(What::Event(event))) => Some(Why::Event(event)),
+            (true, Some(_)) => Some(Why::Step),
+            (true, None) => None,
+        })
     }
 
     /// The data breakpoints that the instruction of an access touches, and the first access of it

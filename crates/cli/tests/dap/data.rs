@@ -148,6 +148,30 @@ fn who_wrote_it_last() {
     let first = format!("instruction < {}", writes[1].0);
     client.good("setDataBreakpoints", json!({ "breakpoints": of(&first) }));
     assert_eq!(run(&mut client, "start", "continue"), [writes[0].0 + 1]);
+    // Where the condition does not hold, what is at the next instruction ends a run or a step.
+    client.good("setDataBreakpoints", json!({ "breakpoints": of("value > 1000") }));
+    client.goto(&format!("instruction {}", writes[1].0));
+    client.go("stepIn", json!({ "granularity": "instruction" }));
+    assert_eq!(client.instruction(), writes[1].0 + 1);
+    let behind = client.top()["instructionPointerReference"].clone();
+    let list = json!([{ "instructionReference": behind }]);
+    client.good("setInstructionBreakpoints", json!({ "breakpoints": list }));
+    let stops = |client: &mut Client, from: &str, command: &str| {
+        client.goto(from);
+        let mut all = Vec::new();
+        while client.go(command, json!({}))["hitBreakpointIds"].is_array() {
+            all.push(client.instruction());
+        }
+        all
+    };
+    let all: Vec<u64> = writes.iter().map(|own| own.0 + 1).collect();
+    assert_eq!(stops(&mut client, "start", "continue"), all);
+    // Going back, at the instruction that makes the access.
+    let own = json!([{ "instructionReference": behind, "offset": -4 }]);
+    client.good("setInstructionBreakpoints", json!({ "breakpoints": own }));
+    let all: Vec<u64> = writes.iter().rev().map(|own| own.0).collect();
+    assert_eq!(stops(&mut client, "end", "reverseContinue"), all);
+    client.good("setInstructionBreakpoints", json!({ "breakpoints": [] }));
     let counted = json!([{ "dataId": info["dataId"], "hitCondition": "2" }]);
     let body = client.good("setDataBreakpoints", json!({ "breakpoints": counted }));
     assert_eq!(body["breakpoints"][0]["verified"], false, "{body}");
