@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use crate::segment::Segment;
 
-/// The summaries that are held. Those of a segment with two sources take about 700 bytes.
-const HELD: usize = 1 << 15;
+/// The summaries that are held. Those of a segment take about 1,300 bytes.
+const HELD: usize = 1 << 13;
 
 /// A segment of an index.
 #[derive(Clone, Debug)]

@@ -64,9 +64,9 @@ impl Answering {
                 scope.spawn(|| work(served, &self.jobs, &turn));
             }
             scope.spawn(|| work(served, &self.searches, &turn));
-            // The page asks for the lines of the program first.
+            // The page asks for this first. It has the lines of the program.
             scope.spawn(|| {
-                served.program();
+                routes::prepare(served);
             });
             during();
             turn.end();

@@ -16,6 +16,8 @@ use tracewright::index::{Checksum, Index, IndexError, IndexedBuffer};
 use tracewright::symbols::Lines;
 use tracewright::views::Source;
 
+use crate::answer::Problem;
+
 /// Saves bytes.
 pub type Save<'a> = dyn Fn(&[u8]) -> io::Result<()> + Sync + 'a;
 
@@ -56,6 +58,8 @@ pub struct Served<'a> {
     /// Systems and names of tasks.
     pub(crate) tasks: &'a [TaskFile],
     program: OnceLock<ProgramLines>,
+    /// The answer of `api/capture`.
+    pub(crate) about: OnceLock<Result<String, Problem>>,
     /// Identifies the trace and how it is decoded.
     pub(crate) checksum: String,
 }
@@ -157,11 +161,11 @@ impl<'a> Served<'a> {
             let threads = task_names(trace, plan, (&view, &code), &[]);
             buffers.push(ServedBuffer { number, plan, sources, view, code, threads, functions });
         }
-        let (notes, program) = (Vec::new(), OnceLock::new());
+        let (notes, program, about) = (Vec::new(), OnceLock::new(), OnceLock::new());
         let checksum = format!("{:016x}", sum.value());
         let growing = false;
         let tasks = &[];
-        Ok(Served { trace, index, buffers, growing, notes, files, tasks, program, checksum })
+        Ok(Served { trace, index, buffers, growing, notes, files, tasks, program, about, checksum })
     }
 
     /// The same, with the systems and names of tasks with which the index was made.

@@ -15,7 +15,7 @@ import type { BufferInfo, SourceInfo } from "./types";
 const BLOCK = 512;
 /** Up to this length of a view all calls in it are loaded: in longer ones most take less than a pixel. */
 const DETAIL_VIEW = 2 ** 19;
-const DETAIL_PART = 2 ** 18;
+const DETAIL_PART = 2 ** 16;
 const LEAST_PART = 2 ** 12;
 /** A trace of this length is one part. */
 const SMALL = 2 ** 16;

@@ -3,6 +3,7 @@
 import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
 import * as state from "../model/state";
+import type { Parameters } from "../data/backend";
 import type { Call, Calls as Answer } from "../data/types";
 import { count, short, things } from "../format";
 import { visible } from "../text";
@@ -15,6 +16,28 @@ import { Empty, FunctionName, Problem, Working } from "../ui/parts";
 
 export const callOrder = signal<"longest" | "time">("longest");
 const LIMIT = 200;
+/** The parts of the trace whose longest calls are listed at first, until there are this many. */
+const PARTS = 4;
+const ENOUGH = 50;
+
+/** What was listed, and more. */
+function joined(known: Answer, more: Answer, order: "longest" | "time"): Answer {
+  const place = (call: Call) => `${call.begin}/${call.begin_instruction}`;
+  const places = new Set(known.calls.map(place));
+  const calls = [...known.calls, ...more.calls.filter((call) => !places.has(place(call)))];
+  if (order === "longest") calls.sort((a, b) => b.instructions - a.instructions || a.end - b.end);
+  const beyond = Math.max(known.beyond ?? 0, more.beyond ?? 0);
+  return { ...more, calls, ...(beyond > 0 ? { beyond } : {}) };
+}
+
+async function firstCalls(parameters: Parameters, order: "longest" | "time", signal: AbortSignal): Promise<Answer> {
+  let answer = await state.backend.calls(parameters, signal);
+  for (let part = 1; part < PARTS && answer.calls.length < ENOUGH && answer.next_part !== undefined; part++) {
+    const more = await state.backend.calls({ ...parameters, part: answer.next_part }, signal);
+    answer = joined(answer, more, order);
+  }
+  return answer;
+}
 
 /** Makes a call the focus, and shows it and what is beside it. */
 export function goToCall(call: Call): void {
@@ -80,12 +103,12 @@ export function Calls() {
   const order = callOrder.value;
   const key = id === null || info === null ? null : `${info.number}/${id}/${order}/${info.bytes}`;
   const answer = useAnswer("calls", key, (signal) =>
-    state.backend.calls({ buffer: info?.number, function: id ?? 0, order, limit: LIMIT }, signal),
+    firstCalls({ buffer: info?.number, function: id ?? 0, order, limit: LIMIT }, order, signal),
   );
   const histogram = useAnswer("histogram", id === null || info === null ? null : `${info.number}/${id}/${info.bytes}`, (signal) =>
     state.backend.histogram({ buffer: info?.number, function: id ?? 0 }, signal),
   );
-  const [added, setAdded] = useState<{ key: string; calls: Call[]; page: Answer; beyond: number } | null>(null);
+  const [added, setAdded] = useState<{ key: string; all: Answer } | null>(null);
   const [current, setCurrent] = useState(0);
   if (info === null) return null;
   if (id === null) {
@@ -97,11 +120,9 @@ export function Calls() {
   }
   if (answer.error !== null) return <Problem text={answer.error} />;
   if (answer.value === null || answer.isOld) return <Working />;
-  const extra = added !== null && added.key === key ? added : null;
-  const calls = extra?.calls ?? answer.value.calls;
-  const last = extra?.page ?? answer.value;
-  const beyond = extra?.beyond ?? answer.value.beyond ?? 0;
-  const goesOn = last.next ?? last.next_part;
+  const all = added !== null && added.key === key ? added.all : answer.value;
+  const { calls, beyond = 0 } = all;
+  const goesOn = all.next ?? all.next_part;
   const loadMore = () => {
     if (key === null || goesOn === undefined) return;
     const from = order === "time" ? { from: goesOn } : { part: goesOn };
@@ -110,18 +131,12 @@ export function Calls() {
         state.backend.calls({ buffer: info.number, function: id, order, ...from, limit: LIMIT }, signal),
       )
       .then(
-        (page) => {
-          const known = new Set(calls.map((call) => `${call.begin}/${call.begin_instruction}`));
-          const fresh = page.calls.filter((call) => !known.has(`${call.begin}/${call.begin_instruction}`));
-          const all = [...calls, ...fresh];
-          if (order === "longest") all.sort((a, b) => b.instructions - a.instructions || a.end - b.end);
-          setAdded({ key, calls: all, page, beyond: Math.max(beyond, page.beyond ?? 0) });
-        },
+        (more) => setAdded({ key, all: joined(all, more, order) }),
         (error: unknown) => (state.problem.value = message(error)),
       );
   };
   // Nothing that is not listed is longer than this.
-  const longestLeft = Math.max(beyond, last.next_most ?? 0);
+  const longestLeft = Math.max(beyond, all.next_most ?? 0);
   return (
     <>
       <div class="panelhead">

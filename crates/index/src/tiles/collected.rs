@@ -32,6 +32,8 @@ pub(crate) enum Wanted {
     None,
     /// The first `most` that end at `offset` or later.
     Since { offset: u64, most: usize },
+    /// Whole calls of a function that end at `offset` or later.
+    Calls { function: u32, offset: u64 },
     /// Those that an exception begins.
     Handlers,
 }
@@ -580,6 +582,9 @@ impl Visitor for Collected {
             Wanted::None => false,
             Wanted::Handlers => matches!(entry, Entry::Exception(_)),
             Wanted::Since { offset, most } => at >= offset && own.frames.len() < most,
+            Wanted::Calls { function: only, offset } => {
+                function == only && whole.is_some() && at >= offset
+            }
         };
         if wanted {
             own.frames.push(ViewFrame {

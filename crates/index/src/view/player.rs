@@ -440,6 +440,28 @@ impl<'a> Player<'a> {
         Ok(Detail { ended, open })
     }
 
+    /// The whole calls of a function that end in the bytes `offsets`, as the sums count them: by
+    /// source, in order of their ends.
+    ///
+    /// # Errors
+    /// Where the buffer or the index cannot be read.
+    pub fn calls(
+        &mut self,
+        offsets: Range<u64>,
+        function: u32,
+    ) -> Result<Vec<Vec<ViewFrame>>, FindError> {
+        let index = self.view.buffer();
+        let started = self.start(index.with_byte(offsets.start).unwrap_or(index.len()))?;
+        let wanted = Wanted::Calls { function, offset: offsets.start };
+        let mut stacks = self.restore(&started.saved, wanted)?;
+        let end = if offsets.end >= self.buffer.len() { u64::MAX } else { offsets.end };
+        self.advance((started.at, end), &mut stacks)?;
+        if end == u64::MAX {
+            stacks.finish();
+        }
+        Ok(stacks.visitor.take_frames())
+    }
+
     /// Passes the elements with these numbers to `each`, and before them those that are no ranges,
     /// from the beginning of a segment on.
     ///

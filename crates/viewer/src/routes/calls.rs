@@ -1,9 +1,9 @@
 //! `api/calls` and `api/histogram`: the calls of a function, and how long they take.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
 use std::ops::Range;
 
-use tracewright::analysis::stacks::Ending;
 use tracewright::index::view::{FunctionSums, LENGTHS, ViewFrame};
 use tracewright::views::json::Object;
 
@@ -14,8 +14,6 @@ use crate::work::{DETAIL, Worker};
 
 /// The most calls of an answer.
 const MOST: usize = 500;
-/// The most frames of one granule.
-const MOST_FRAMES: usize = 1_000_000;
 
 /// The function of a request.
 fn function(request: &Request, buffer: &ServedBuffer<'_>) -> Result<u32, Problem> {
@@ -70,8 +68,36 @@ fn most_in(buffer: &ServedBuffer<'_>, batch: usize, function: u32) -> Result<Opt
     Ok(most)
 }
 
-/// The longest calls of a part of the trace. Parts are batches of the index, those with the longest
-/// calls first; parameter `part` is the number of those that were read before.
+/// The granule with the longest calls of a function after `part` others, and the instructions of
+/// the longest call in those that follow. Those with longer calls are first.
+fn granule_of(
+    buffer: &ServedBuffer<'_>,
+    function: u32,
+    part: u64,
+) -> Result<(Option<u64>, Option<u64>), Problem> {
+    let mut left = part;
+    // The longest call of a batch, or of one granule.
+    let mut heap = BinaryHeap::new();
+    for batch in 0..buffer.view.batch_count() {
+        if let Some(most) = most_in(buffer, batch, function)? {
+            heap.push((most, Reverse(buffer.view.granules_of(batch).start), Some(batch)));
+        }
+    }
+    while let Some((_, Reverse(number), batch)) = heap.pop() {
+        if let Some(batch) = batch {
+            let granules = granules_of(buffer, batch, function)?.into_iter();
+            heap.extend(granules.map(|(number, most)| (most, Reverse(number), None)));
+        } else if left == 0 {
+            return Ok((Some(number), heap.peek().map(|(most, ..)| *most)));
+        } else {
+            left -= 1;
+        }
+    }
+    Ok((None, None))
+}
+
+/// The longest calls of a part of the trace. Parts are granules of the index, those with the
+/// longest calls first; parameter `part` is the number of those that were read before.
 fn longest(
     worker: &mut Worker<'_>,
     request: &Request,
@@ -81,43 +107,23 @@ fn longest(
 ) -> Answered {
     let buffer = worker.served_buffer(n)?;
     let part = request.number("part")?.unwrap_or(0);
-    let part = usize::try_from(part).map_err(|_| Problem::absent("part"))?;
-    let mut batches = Vec::new();
-    for batch in 0..buffer.view.batch_count() {
-        if let Some(most) = most_in(buffer, batch, function)? {
-            batches.push((most, batch));
-        }
-    }
-    batches.sort_by_key(|(most, batch)| (std::cmp::Reverse(*most), *batch));
+    let (granule, next_most) = granule_of(buffer, function, part)?;
     let mut calls: Vec<Call> = Vec::new();
-    // Calls of the part that are not in the answer have at most this number of instructions.
-    let mut beyond = None;
-    if let Some((_, batch)) = batches.get(part) {
+    if let Some(number) = granule {
         let width = buffer.view.granule();
-        let granules = granules_of(buffer, *batch, function)?;
-        let mut granules: Vec<(u64, u64)> = granules.into_iter().collect();
-        granules.sort_by_key(|(number, most)| (std::cmp::Reverse(*most), *number));
-        for (number, most) in granules {
-            let shortest = calls.get(limit.saturating_sub(1)).map_or(0, |(_, call)| call.total);
-            if calls.len() >= limit && most <= shortest {
-                beyond = beyond.max(Some(most));
-                break;
-            }
-            let offsets = number * width..(number + 1) * width;
-            calls.extend(whole_calls(worker, n, &offsets, function, 0)?);
-            calls.sort_by_key(|(_, call)| (std::cmp::Reverse(call.total), call.offsets.1));
-        }
+        calls = whole_calls(worker, n, number * width..(number + 1) * width, function)?;
+        calls.sort_by_key(|(_, call)| (Reverse(call.total), call.offsets.1));
     }
-    beyond = beyond.max(calls.get(limit).map(|(_, call)| call.total));
+    // Calls of the part that are not in the answer have at most this number of instructions.
+    let beyond = calls.get(limit).map(|(_, call)| call.total);
     calls.truncate(limit);
-    let next = batches.get(part.saturating_add(1));
     let mut out = String::new();
     Object::new(&mut out)
         .list("calls", &calls, put)
-        .flag("more", beyond.is_some() || next.is_some())
+        .flag("more", beyond.is_some() || next_most.is_some())
         .maybe_number("beyond", beyond)
-        .maybe_number("next_part", next.map(|_| part as u64 + 1))
-        .maybe_number("next_most", next.map(|(most, _)| *most))
+        .maybe_number("next_part", next_most.map(|_| part.saturating_add(1)))
+        .maybe_number("next_most", next_most)
         .end();
     Ok(Answer::Json(out))
 }
@@ -148,8 +154,8 @@ fn in_order(
                 next = Some(number * width);
                 break 'parts;
             }
-            let offsets = number * width..(number + 1) * width;
-            calls.extend(whole_calls(worker, n, &offsets, function, from)?);
+            let offsets = (number * width).max(from)..(number + 1) * width;
+            calls.extend(whole_calls(worker, n, offsets, function)?);
             calls.sort_by_key(|(source, call)| (call.offsets.1, *source));
             decoded += width;
         }
@@ -165,27 +171,15 @@ fn in_order(
     Ok(Answer::Json(out))
 }
 
-/// The calls of a function that end in a granule, as the sums count them.
+/// The whole calls of a function that end in a part, and their sources.
 fn whole_calls(
     worker: &mut Worker<'_>,
     n: usize,
-    offsets: &Range<u64>,
+    offsets: Range<u64>,
     function: u32,
-    from: u64,
 ) -> Result<Vec<Call>, Problem> {
-    let found = worker.player(n)?.detail(offsets.clone(), MOST_FRAMES, |_| {})?;
-    let whole = |frame: &ViewFrame| {
-        let ended = matches!(frame.ending, Ending::Return | Ending::Replaced | Ending::Unwound);
-        frame.function == function
-            && frame.entry.is_call()
-            && ended
-            && !frame.uncertain
-            && frame.offsets.1 >= from
-    };
-    let of_source = found.ended.into_iter().enumerate();
-    let calls = of_source.flat_map(|(source, frames)| {
-        frames.into_iter().filter(whole).map(move |frame| (source, frame))
-    });
+    let of_source = worker.player(n)?.calls(offsets, function)?.into_iter().enumerate();
+    let calls = of_source.flat_map(|(source, own)| own.into_iter().map(move |call| (source, call)));
     Ok(calls.collect())
 }
 

@@ -8,7 +8,7 @@ use tracewright::index::{Kind, channel};
 use tracewright::views::json::Object;
 
 use super::values::{self, Listed};
-use crate::answer::{Answer, Answered};
+use crate::answer::{Answer, Answered, Problem};
 use crate::served::{Served, ServedBuffer};
 use crate::shown::{LONGEST, shown};
 use crate::work::{DETAIL, Worker};
@@ -17,7 +17,15 @@ use crate::work::{DETAIL, Worker};
 const VERSION: u64 = 1;
 
 pub(super) fn run(worker: &Worker<'_>) -> Answered {
-    let served = worker.served;
+    prepare(worker.served).clone().map(Answer::Json)
+}
+
+/// The text of the answer, which is the same for each request, and is the first that a page needs.
+pub(crate) fn prepare<'s>(served: &'s Served<'_>) -> &'s Result<String, Problem> {
+    served.about.get_or_init(|| describe(served))
+}
+
+fn describe(served: &Served<'_>) -> Result<String, Problem> {
     let capture = served.trace.capture();
     let name = capture.path.file_name().map(|name| name.to_string_lossy().into_owned());
     let program =
@@ -50,7 +58,7 @@ pub(super) fn run(worker: &Worker<'_>) -> Answered {
                 .end();
         })
         .end();
-    Ok(Answer::Json(out))
+    Ok(out)
 }
 
 /// Keys of a kind, with the source that has them first, and their counts.

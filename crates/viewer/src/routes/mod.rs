@@ -46,6 +46,9 @@ pub(crate) fn answer(worker: &mut Worker<'_>, request: &Request, body: Option<&[
     }
 }
 
+#[cfg(feature = "server")]
+pub(crate) use capture::prepare;
+
 /// A number that JSON has exactly: those above 2^53 - 1 are that.
 pub(crate) fn exact(number: u64) -> f64 {
     number.min((1 << 53) - 1) as f64

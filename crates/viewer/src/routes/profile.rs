@@ -24,7 +24,7 @@ pub(super) fn run(worker: &mut Worker<'_>, request: &Request) -> Answered {
     let limit = request.limit("limit", 500, MOST)?;
     let only = request.number("function")?;
     let mut sums = BTreeMap::<u32, FunctionSums>::new();
-    let found = worker.player(n)?.sums(offsets.clone())?.into_iter().enumerate();
+    let found = worker.sums(n, offsets.clone())?.into_iter().enumerate();
     let found = found.filter(|(own, _)| source.is_none_or(|source| source == *own));
     for (function, found) in found.flat_map(|(_, functions)| functions) {
         sums.entry(function).or_default().add(&found);

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tracewright::Trace;
-use tracewright::index::{Index, Making};
+use tracewright::index::{Index, Making, Shape};
 use tracewright_viewer::{Files, Limits, Served, serve};
 
 /// A server that runs, for a test.
@@ -55,8 +55,13 @@ pub fn capture(name: &str) -> PathBuf {
 
 /// An index with a view.
 pub fn index(trace: &Trace) -> Index {
+    index_of(trace, Shape::default())
+}
+
+/// An index of this shape, with a view.
+pub fn index_of(trace: &Trace, shape: Shape) -> Index {
     let mut file = Vec::new();
-    let making = Making { view: true, ..Making::default() };
+    let making = Making { view: true, shape, ..Making::default() };
     let write = |bytes: &[u8], _: u64| {
         file.extend_from_slice(bytes);
         Ok(true)
@@ -73,7 +78,18 @@ pub fn with_server(
     limits: Limits,
     test: impl FnOnce(&Server),
 ) {
-    let index = index(trace);
+    with_index(trace, &index(trace), save, roots, limits, test);
+}
+
+/// The same, with an index.
+pub fn with_index(
+    trace: &Trace,
+    index: &Index,
+    save: bool,
+    roots: &[PathBuf],
+    limits: Limits,
+    test: impl FnOnce(&Server),
+) {
     let saved: &'static Mutex<Option<Vec<u8>>> = Box::leak(Box::default());
     let store = |bytes: &[u8]| {
         *saved.lock().unwrap() = Some(bytes.to_vec());
@@ -87,7 +103,7 @@ pub fn with_server(
         source_roots: roots.to_vec(),
         any_source: false,
     };
-    let served = Served::new(trace, &index, files).expect("an index");
+    let served = Served::new(trace, index, files).expect("an index");
     let (send, address) = mpsc::channel();
     let (end, ended) = tokio::sync::oneshot::channel::<()>();
     std::thread::scope(|scope| {

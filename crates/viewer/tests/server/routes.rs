@@ -1,9 +1,13 @@
 //! Answers agree with each other, and with the trace.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
+use tracewright::index::Shape;
+use tracewright_testing::Random;
 use tracewright_viewer::Limits;
 
-use crate::common::{capture, demo, with_server};
+use crate::common::{capture, demo, index_of, with_index, with_server};
 
 /// Counts elements and instructions.
 #[derive(Default)]
@@ -116,6 +120,84 @@ fn routes_agree() {
             .sum();
         assert_eq!(exceptions["exceptions"].as_array().unwrap().len() as u64, count);
     });
+}
+
+/// The longest calls of all parts are all calls, each bound is exact, and the functions of any
+/// part, whose halves are made at once, are those of its pieces.
+#[test]
+fn parts_of_a_longer_trace() {
+    let folder = std::env::temp_dir().join(format!("tracewright-parts-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let from = capture("etmv4");
+    for file in std::fs::read_dir(&from).expect("a capture").map(|file| file.expect("a file")) {
+        std::fs::copy(file.path(), folder.join(file.file_name())).expect("a copy");
+    }
+    let bytes = std::fs::read(from.join("ETB_0.bin")).expect("the trace").repeat(300);
+    std::fs::write(folder.join("ETB_0.bin"), &bytes).expect("a file");
+    let trace = tracewright::open(&folder).expect("a capture");
+    let index = index_of(&trace, Shape::with_segment(128));
+    with_index(&trace, &index, false, &[], Limits::default(), |server| {
+        let names = server.json("api/functions");
+        let mut parts = 0;
+        for id in 0..names["functions"].as_array().unwrap().len() {
+            let lengths = |calls: &Value| -> Vec<(u64, u64)> {
+                let calls = calls["calls"].as_array().unwrap().iter();
+                let pair =
+                    |call: &Value| ["end", "instructions"].map(|key| call[key].as_u64().unwrap());
+                calls.map(pair).map(|[end, length]| (length, end)).collect()
+            };
+            let mut all = Vec::new();
+            let mut at = Some(0);
+            while let Some(from) = at {
+                let path = format!("api/calls?function={id}&order=time&limit=500&from={from}");
+                let calls = server.json(&path);
+                all.extend(lengths(&calls));
+                at = calls["next"].as_u64();
+            }
+            all.sort_unstable();
+            all.dedup();
+            let (mut found, mut part) = (Vec::new(), Some(0));
+            while let Some(own) = part {
+                let path = format!("api/calls?function={id}&limit=500&part={own}");
+                let calls = server.json(&path);
+                let own = lengths(&calls);
+                assert!(own.is_sorted_by(|a, b| a.0 > b.0 || a.0 == b.0 && a.1 <= b.1), "{calls}");
+                found.extend(own);
+                let left = all.iter().filter(|call| !found.contains(call)).map(|call| call.0);
+                assert_eq!(calls["next_most"].as_u64(), left.max(), "{calls}");
+                part = calls["next_part"].as_u64();
+                parts += 1;
+            }
+            found.sort_unstable();
+            found.dedup();
+            assert_eq!(found, all, "{id}");
+        }
+        assert!(parts > 8, "{parts}");
+        let mut random = Random::new(7);
+        for _ in 0..20 {
+            let mut at = [(); 3].map(|()| random.below(bytes.len() as u64));
+            at.sort_unstable();
+            let sums = |from: u64, to: u64| {
+                let sums = server.json(&format!("api/profile?from={from}&to={to}&limit=5000"));
+                let own = sums["functions"].as_array().unwrap().clone().into_iter();
+                let key = |own: &Value, key: &str| own[key].as_u64().unwrap();
+                let own = own.map(|own| {
+                    let sums = ["calls", "own", "total", "ended"].map(|name| key(&own, name));
+                    (key(&own, "function"), sums)
+                });
+                own.collect::<BTreeMap<u64, [u64; 4]>>()
+            };
+            let mut pieces = sums(at[0], at[1]);
+            for (function, sums) in sums(at[1], at[2]) {
+                let own = pieces.entry(function).or_default();
+                for (sum, more) in own.iter_mut().zip(sums) {
+                    *sum += more;
+                }
+            }
+            assert_eq!(sums(at[0], at[2]), pieces, "{at:?}");
+        }
+    });
+    std::fs::remove_dir_all(&folder).expect("the folder");
 }
 
 /// How long handlers take is what their frames are, where these are whole.
