@@ -10,6 +10,7 @@ use hyper::body::Bytes;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::answer::Answered;
+use crate::players::Players;
 use crate::request::Request;
 use crate::routes;
 use crate::served::Served;
@@ -59,11 +60,13 @@ impl Answering {
     /// Answers requests with `served` while `during` runs.
     pub fn with(&self, served: &Served<'_>, during: impl FnOnce()) {
         let turn = Turn::default();
+        let players = Arc::new(Players::new(served, self.workers));
+        let worker = || Worker::with_players(served, Arc::clone(&players));
         thread::scope(|scope| {
             for _ in 0..self.workers {
-                scope.spawn(|| work(served, &self.jobs, &turn));
+                scope.spawn(|| work(worker(), &self.jobs, &turn));
             }
-            scope.spawn(|| work(served, &self.searches, &turn));
+            scope.spawn(|| work(worker(), &self.searches, &turn));
             // The page asks for this first. It has the lines of the program.
             scope.spawn(|| {
                 routes::prepare(served);
@@ -108,8 +111,7 @@ impl Turn {
 }
 
 /// A thread that answers one request after another.
-fn work(served: &Served<'_>, jobs: &Mutex<Receiver<Job>>, turn: &Turn) {
-    let mut worker = Worker::new(served);
+fn work(mut worker: Worker<'_>, jobs: &Mutex<Receiver<Job>>, turn: &Turn) {
     while !turn.is_over.load(Ordering::Relaxed) {
         let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(TURN);
         let Job { request, body, stop, reply } = match job {
@@ -123,8 +125,10 @@ fn work(served: &Served<'_>, jobs: &Mutex<Receiver<Job>>, turn: &Turn) {
         worker.begin(Arc::clone(&stop));
         match reply {
             Reply::Once(reply) => {
+                let answer = routes::answer(&mut worker, &request, body.as_deref());
+                worker.end();
                 // The receiver may be gone.
-                let _ = reply.send(routes::answer(&mut worker, &request, body.as_deref()));
+                let _ = reply.send(answer);
             }
             Reply::Events(events) => {
                 if !turn.begin(&stop) {
@@ -133,6 +137,7 @@ fn work(served: &Served<'_>, jobs: &Mutex<Receiver<Job>>, turn: &Turn) {
                 routes::find::run(&mut worker, &request, &mut |event| {
                     events.blocking_send(Bytes::from(event)).is_ok()
                 });
+                worker.end();
             }
         }
     }

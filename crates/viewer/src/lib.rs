@@ -30,6 +30,7 @@ mod answers;
 mod arrays;
 mod export;
 pub mod page;
+mod players;
 mod request;
 mod routes;
 mod served;

@@ -9,6 +9,7 @@ use tracewright::index::Finder;
 use tracewright::index::view::{FunctionSums, Player};
 
 use crate::answer::Problem;
+use crate::players::Players;
 use crate::request::Request;
 use crate::served::{Served, ServedBuffer};
 
@@ -21,32 +22,44 @@ pub(crate) type Sums = Vec<Vec<(u32, FunctionSums)>>;
 /// A thread that answers: its decoders have cached code.
 pub(crate) struct Worker<'a> {
     pub(crate) served: &'a Served<'a>,
-    players: Vec<Option<Player<'a>>>,
-    /// Those that decode the other half of a part.
-    seconds: Vec<Option<Player<'a>>>,
+    players: Arc<Players<'a>>,
+    /// The one in use, and the position of its buffer.
+    player: Option<(usize, Player<'a>)>,
     finders: Vec<Option<Finder<'a>>>,
     /// The answer is not wanted any more.
     stop: Arc<AtomicBool>,
 }
 
 impl<'a> Worker<'a> {
+    /// The only thread.
     pub(crate) fn new(served: &'a Served<'a>) -> Worker<'a> {
-        let count = served.buffers.len();
-        let [players, seconds] = [(); 2].map(|()| (0..count).map(|_| None).collect());
-        let finders = (0..count).map(|_| None).collect();
-        Worker { served, players, seconds, finders, stop: Arc::default() }
+        Worker::with_players(served, Arc::new(Players::new(served, 2)))
     }
 
-    #[cfg(feature = "server")]
+    /// A thread beside others, which have the same players.
+    pub(crate) fn with_players(served: &'a Served<'a>, players: Arc<Players<'a>>) -> Worker<'a> {
+        let finders = served.buffers.iter().map(|_| None).collect();
+        Worker { served, players, player: None, finders, stop: Arc::default() }
+    }
+
     /// The next answer is not wanted any more where `stop` is set.
+    #[cfg(feature = "server")]
     pub(crate) fn begin(&mut self, stop: Arc<AtomicBool>) {
-        for player in self.players.iter_mut().chain(&mut self.seconds).flatten() {
+        if let Some((_, player)) = &mut self.player {
             player.stop = Some(Arc::clone(&stop));
         }
         for finder in self.finders.iter_mut().flatten() {
             finder.stop = Some(Arc::clone(&stop));
         }
         self.stop = stop;
+    }
+
+    /// The answer is made: others may have what it was made with.
+    #[cfg(feature = "server")]
+    pub(crate) fn end(&mut self) {
+        if let Some((n, player)) = self.player.take() {
+            self.players.put(n, player);
+        }
     }
 
     /// The position of the buffer of a request in [`Served::buffers`].
@@ -80,13 +93,22 @@ impl<'a> Worker<'a> {
 
     /// The player of a buffer.
     pub(crate) fn player(&mut self, n: usize) -> Result<&mut Player<'a>, Problem> {
-        let buffer = self.served_buffer(n)?;
-        let own = self.players.get_mut(n).ok_or_else(|| Problem::absent("buffer"))?;
-        player(self.served, buffer, &self.stop, own)
+        let player = match self.player.take() {
+            Some((own, player)) if own == n => player,
+            other => {
+                if let Some((own, player)) = other {
+                    self.players.put(own, player);
+                }
+                let mut player = self.players.take(n)?;
+                player.stop = Some(Arc::clone(&self.stop));
+                player
+            }
+        };
+        Ok(&mut self.player.insert((n, player)).1)
     }
 
     /// The sums of the functions of each source in a part. Both halves of a long one are made at
-    /// the same time, as most of it is the decoding of its two edges.
+    /// the same time where another player is free, as most of it is the decoding of its two edges.
     pub(crate) fn sums(&mut self, n: usize, offsets: Range<u64>) -> Result<Sums, Problem> {
         let buffer = self.served_buffer(n)?;
         let width = buffer.view.granule();
@@ -94,19 +116,17 @@ impl<'a> Worker<'a> {
         let decodes =
             |edge: u64| !edge.is_multiple_of(width) && edge < buffer.view.buffer().covered();
         let two = first <= last && decodes(offsets.start) && decodes(offsets.end);
-        if !two || !cfg!(feature = "server") {
-            return Ok(self.player(n)?.sums(offsets)?);
-        }
+        let (players, stop) = (Arc::clone(&self.players), Arc::clone(&self.stop));
+        let player = self.player(n)?;
+        let other = if two && cfg!(feature = "server") { players.take_more(n) } else { None };
+        let Some(mut other) = other else { return Ok(player.sums(offsets)?) };
+        other.stop = Some(stop);
         let middle = first.midpoint(last).saturating_mul(width);
-        let absent = || Problem::absent("buffer");
-        let before = self.players.get_mut(n).ok_or_else(absent)?;
-        let before = player(self.served, buffer, &self.stop, before)?;
-        let after = self.seconds.get_mut(n).ok_or_else(absent)?;
-        let after = player(self.served, buffer, &self.stop, after)?;
         let (before, after) = thread::scope(|scope| {
-            let later = scope.spawn(|| after.sums(middle..offsets.end));
-            (before.sums(offsets.start..middle), later.join())
+            let later = scope.spawn(|| other.sums(middle..offsets.end));
+            (player.sums(offsets.start..middle), later.join())
         });
+        players.put(n, other);
         let after = after.map_err(|_| Problem::new(500, "damaged", "the answer failed"))?;
         let mut sums = before?;
         for (own, after) in sums.iter_mut().zip(after?) {
@@ -144,21 +164,4 @@ impl<'a> Worker<'a> {
         }
         Ok(from..to)
     }
-}
-
-/// The player in `place`, which is made when it is needed first.
-fn player<'a, 'p>(
-    served: &Served<'a>,
-    buffer: &'a ServedBuffer<'a>,
-    stop: &Arc<AtomicBool>,
-    place: &'p mut Option<Player<'a>>,
-) -> Result<&'p mut Player<'a>, Problem> {
-    if place.is_none() {
-        let subject = served.trace.subject();
-        *place = Player::with_tasks(subject, buffer.plan, &buffer.view, served.tasks);
-        if let Some(player) = place {
-            player.stop = Some(Arc::clone(stop));
-        }
-    }
-    place.as_mut().ok_or_else(|| Problem::absent("buffer"))
 }
