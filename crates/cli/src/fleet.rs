@@ -183,7 +183,7 @@ pub fn measure(
     let units = work.chosen(share)?;
     let lists = work.plan.job.name.starts_with(BRANCH_LIST);
     let empty = (Payload::Counts(BTreeMap::new()), share.allow_failed);
-    let part = work.part(&units, empty, &mut |opened, piece, to| {
+    let part = work.part(units, empty, &mut |opened, piece, to| {
         measured((opened, piece), (lists, quiet), (committed, jobs), to)
     })?;
     write(&part, (output, quiet), &[])?;

@@ -179,6 +179,7 @@ pub fn lists(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Fail> {
             return Err(fail("it has no path"));
         }
     }
+    all.shrink_to_fit();
     Ok(all)
 }
 

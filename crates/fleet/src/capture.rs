@@ -1,6 +1,5 @@
 //! What a unit is a part of: a capture, and how it is decoded.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tracewright::Trace;
@@ -87,23 +86,6 @@ impl CaptureIdentity {
     pub fn buffer(&self, number: usize) -> Option<&Extent> {
         self.buffers.iter().find(|own| own.number == number)
     }
-}
-
-/// Captures by the digests of their data.
-pub type Captures = BTreeMap<Digest, Arc<CaptureIdentity>>;
-
-/// Adds a capture, whose names are those of the first of `all` where they are equal: thousands of
-/// captures have the same. Returns the one that was there.
-pub(crate) fn insert(all: &mut Captures, mut own: CaptureIdentity) -> Option<Arc<CaptureIdentity>> {
-    if let Some((_, first)) = all.first_key_value() {
-        for (own, first) in own.buffers.iter_mut().zip(&first.buffers) {
-            if own.name == first.name {
-                own.name = Arc::clone(&first.name);
-            }
-        }
-    }
-    own.buffers.shrink_to_fit();
-    all.insert(own.data, Arc::new(own))
 }
 
 /// The index of the buffer of `plan`, where it has all of its segments.

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use tracewright::analysis::coverage_runs::Digest;
 
-use crate::capture::{CaptureIdentity, Captures, Extent};
+use crate::capture::{CaptureIdentity, Extent};
+use crate::captures::Captures;
 use crate::error::{FleetError, short};
 
 /// Why the same data are divided in another way.
@@ -23,19 +24,19 @@ pub(crate) struct Origin<'a> {
 /// Fails where two parts of the same job are not of the same captures, programs and options.
 pub(crate) fn check(one: &Origin<'_>, other: &Origin<'_>) -> Result<(), FleetError> {
     let mut all = Vec::new();
-    for (data, its) in other.captures {
-        if let Some(own) = one.captures.get(data) {
-            of_decoder(own, its, &format!(" of capture {}", short(data)), &mut all);
+    for its in other.captures.iter() {
+        if let Some(own) = one.captures.get(&its.data) {
+            of_decoder(&own, &its, &format!(" of capture {}", short(&its.data)), &mut all);
         }
     }
     if one.total != other.total {
         all.push(format!("the number of captures: {} and {}", one.total, other.total));
     } else if one.total == 1
-        && let Some(own) = one.captures.values().next()
-        && let Some(its) = other.captures.values().next()
+        && let Some(own) = one.captures.iter().next()
+        && let Some(its) = other.captures.iter().next()
         && own.data != its.data
     {
-        all = of_captures(own, its);
+        all = of_captures(&own, &its);
     }
     if all.is_empty() && one.plan != other.plan {
         let [own, its] = [one, other].map(|part| short(&part.plan));

@@ -3,18 +3,18 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, BufRead, Write};
-use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::capture::{Captures, insert};
+use crate::captures::{Captures, Place};
 use crate::error::FleetError;
 use crate::lines::{
     Expected, Lines, capture, digest, is_at, number, other, read, read_capture, refused,
 };
-use crate::part::{Done, Part, Payload};
-use crate::plan::Piece;
+use crate::part::{Done, Part, Payload, States};
+use crate::plan::{Piece, whole_pieces};
 use crate::program_sums::Codes;
+use crate::unit_id::UnitId;
 
 /// The type of the first line.
 const TYPE: &str = "tracewright-part";
@@ -55,8 +55,8 @@ impl Part {
             self.total,
             json!(self.listed)
         ))?;
-        for own in self.captures.values() {
-            lines.put(format_args!("{}", capture(own, None)))?;
+        for own in self.captures.iter() {
+            lines.put(format_args!("{}", capture(&own, None)))?;
         }
         for ((id, path), code) in &self.programs {
             lines.put(format_args!(
@@ -65,22 +65,7 @@ impl Part {
                 json!(path)
             ))?;
         }
-        let mut units: Vec<_> = self.pieces.iter().collect();
-        units.sort_by(|(_, one), (_, other)| one.unit.cmp(&other.unit));
-        for pieces in units.chunk_by(|(_, one), (_, other)| one.unit == other.unit) {
-            let Some((_, Done { unit: id, .. })) = pieces.first() else { continue };
-            let mut text = String::new();
-            for (n, (own, done)) in pieces.iter().enumerate() {
-                text.push_str(if n > 0 { "," } else { "" });
-                piece(own, done, &mut text);
-            }
-            let failed = self.failed.get(&**id);
-            let failed = failed.map_or(String::new(), |why| format!("\"failed\":{},", json!(why)));
-            lines.put(format_args!(
-                "{{\"type\":\"unit\",\"id\":{},{failed}\"pieces\":[{text}]}}",
-                json!(**id),
-            ))?;
-        }
+        self.write_units(&mut lines)?;
         match &self.payload {
             Payload::Counts(counts) => {
                 for (key, count) in counts {
@@ -98,6 +83,49 @@ impl Part {
             }
         }
         lines.end()
+    }
+
+    /// Writes the lines of units, in the order of their identifiers.
+    fn write_units(&self, lines: &mut Lines<impl Write>) -> io::Result<()> {
+        let divided: Vec<(&Piece, &Done)> = self.pieces.iter().collect();
+        let of_pieces = divided.iter().zip(0..).map(|((_, done), n)| (done.unit, Of::Piece(n)));
+        let whole = self.captures.whole().filter_map(|(place, data, unit)| {
+            let (id, _) = self.whole(&data, unit?);
+            Some((id, Of::Capture(place)))
+        });
+        let mut units: Vec<(UnitId, Of)> = Vec::new();
+        units.reserve_exact(self.pieces.len() + self.captures.len());
+        units.extend(of_pieces.chain(whole));
+        // Those of a unit are sorted when it is written.
+        units.sort_unstable_by_key(|(id, _)| *id);
+        for all in units.chunk_by(|one, other| one.0 == other.0) {
+            let Some((id, _)) = all.first() else { continue };
+            let mut pieces: Vec<(Piece, Option<&Done>)> = Vec::new();
+            for (_, of) in all {
+                match of {
+                    Of::Piece(n) => {
+                        let own = divided.get(*n as usize);
+                        pieces.extend(own.map(|(own, done)| (Piece::clone(own), Some(*done))));
+                    }
+                    Of::Capture(place) => {
+                        let own = self.captures.at(*place);
+                        pieces.extend(own.iter().flat_map(whole_pieces).map(|own| (own, None)));
+                    }
+                }
+            }
+            pieces.sort_by(|(one, _), (other, _)| one.cmp(other));
+            let mut text = String::new();
+            for (n, (own, done)) in pieces.iter().enumerate() {
+                text.push_str(if n > 0 { "," } else { "" });
+                piece(own, *done, &mut text);
+            }
+            let failed = self.failed.get(id);
+            let failed = failed.map_or(String::new(), |why| format!("\"failed\":{},", json!(why)));
+            lines.put(format_args!(
+                "{{\"type\":\"unit\",\"id\":\"{id}\",{failed}\"pieces\":[{text}]}}"
+            ))?;
+        }
+        Ok(())
     }
 
     /// Reads a file.
@@ -137,7 +165,7 @@ impl Part {
         match line.get("type")?.as_str()? {
             "capture" => {
                 let own = read_capture(line)?;
-                insert(&mut self.captures, own).is_none().then_some(Ok(()))
+                self.captures.insert(&own).then_some(Ok(()))
             }
             "program" => {
                 let text = |name| Some(line.get(name)?.as_str()?.to_owned());
@@ -146,15 +174,13 @@ impl Part {
                 self.programs.insert(file, code).is_none().then_some(Ok(()))
             }
             "unit" => {
-                let unit: Arc<str> = line.get("id")?.as_str()?.into();
+                let unit = UnitId::parse(line.get("id")?.as_str()?)?;
                 if let Some(why) = line.get("failed") {
-                    self.failed.insert(unit.to_string(), why.as_str()?.to_owned());
+                    self.failed.insert(unit, why.as_str()?.to_owned());
                 }
                 let pieces = line.get("pieces")?.as_array()?.iter();
-                let pieces =
-                    pieces.map(|own| read_piece(own, &unit)).collect::<Option<Vec<_>>>()?;
-                let mut pieces = (!pieces.is_empty()).then_some(pieces)?.into_iter();
-                Some(pieces.try_for_each(|(piece, done)| self.put(piece, done)))
+                let pieces = pieces.map(read_piece).collect::<Option<Vec<_>>>()?;
+                (!pieces.is_empty()).then(|| self.put_unit(unit, pieces))
             }
             _ => None,
         }
@@ -211,26 +237,33 @@ fn first(line: &Value) -> Option<Part> {
     })
 }
 
+/// What a unit has.
+enum Of {
+    /// All buffers of the capture at this place.
+    Capture(Place),
+    /// The piece with this number.
+    Piece(u32),
+}
+
 /// Adds the array of a piece to a text.
-fn piece(own: &Piece, done: &Done, to: &mut String) {
+fn piece(own: &Piece, done: Option<&Done>, to: &mut String) {
     let Piece { capture, buffer, segments: (begin, end) } = own;
     let _ = write!(to, "[\"{capture}\",{buffer},{begin},{end},");
-    let _ = match done.states.as_deref() {
+    let _ = match done.and_then(|done| done.states.as_deref()) {
         Some([begin, end]) => write!(to, "[\"{begin}\",\"{end}\"]]"),
         None => write!(to, "null]"),
     };
 }
 
-fn read_piece(value: &Value, unit: &Arc<str>) -> Option<(Piece, Done)> {
+fn read_piece(value: &Value) -> Option<(Piece, States)> {
     let [capture, buffer, begin, end, states] = value.as_array()?.as_slice() else { return None };
     let states = match states {
         Value::Null => None,
         other => {
             let [begin, end] = other.as_array()?.as_slice() else { return None };
-            Some(Box::new([digest(begin)?, digest(end)?]))
+            Some([digest(begin)?, digest(end)?])
         }
     };
     let segments = (number(begin)?, number(end)?);
-    let piece = Piece { capture: digest(capture)?, buffer: number(buffer)?, segments };
-    Some((piece, Done { unit: Arc::clone(unit), states }))
+    Some((Piece { capture: digest(capture)?, buffer: number(buffer)?, segments }, states))
 }

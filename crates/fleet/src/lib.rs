@@ -3,6 +3,8 @@
 //! | file | contents |
 //! |---|---|
 //! | `capture.rs` | [`CaptureIdentity`]: what a unit is a part of |
+//! | `captures.rs` | [`Captures`]: thousands of them |
+//! | `unit_id.rs` | [`UnitId`]: the identifier of a unit |
 //! | `program_sums.rs` | [`ProgramSums`]: the code of program files |
 //! | `plan.rs` | [`Plan`]: the [`Unit`]s of a job |
 //! | `part.rs` | [`Part`]: the result of some units, and the sum of parts |
@@ -33,6 +35,7 @@
 #![warn(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
 mod capture;
+mod captures;
 mod counts;
 mod difference;
 mod error;
@@ -45,8 +48,10 @@ mod part;
 mod plan;
 mod plan_file;
 mod program_sums;
+mod unit_id;
 
-pub use capture::{CaptureIdentity, Captures, Extent, divided};
+pub use capture::{CaptureIdentity, Extent, divided};
+pub use captures::Captures;
 pub use counts::BufferCounts;
 pub use error::FleetError;
 pub use measure::Measured;
@@ -54,3 +59,4 @@ pub use part::{Done, Part, Payload, States};
 pub use plan::{Job, Piece, Plan, Planned, TOOL, UNIT, Unit, borders};
 pub use plan_file::PlanFile;
 pub use program_sums::{Codes, ProgramSums};
+pub use unit_id::UnitId;

@@ -28,7 +28,7 @@ pub fn put(list: &BranchList, to: &mut Payload) {
 /// the programs of the captures differ.
 pub fn different_programs(part: &Part) -> Option<String> {
     let list = take(&part.payload)?;
-    let mut programs = part.captures.values().map(|own| own.programs);
+    let mut programs = part.captures.iter().map(|own| own.programs);
     let first = programs.next();
     let differ = programs.any(|own| Some(own) != first);
     let mut known: BTreeMap<&str, &[u8]> = BTreeMap::new();

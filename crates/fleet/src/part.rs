@@ -1,15 +1,15 @@
 //! The result of some units of a job, with what it was made of.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use tracewright::analysis::coverage_runs::Digest;
 
-use crate::capture::Captures;
+use crate::captures::{Captures, Whole};
 use crate::difference::{self, Origin};
 use crate::error::{FleetError, short};
-use crate::plan::{Piece, Plan, TOOL, Unit};
+use crate::plan::{self, Piece, Plan, TOOL, Unit, by_capture, whole_pieces};
 use crate::program_sums::{self, Codes};
+use crate::unit_id::UnitId;
 
 /// The digests of the states at both ends of a piece, where there are states.
 pub type States = Option<[Digest; 2]>;
@@ -18,7 +18,7 @@ pub type States = Option<[Digest; 2]>;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Done {
     /// The identifier of the unit.
-    pub unit: Arc<str>,
+    pub unit: UnitId,
     /// The digests of the states before the first segment and after the last; `None` where there is
     /// no state.
     pub states: Option<Box<[Digest; 2]>>,
@@ -89,15 +89,16 @@ pub struct Part {
     /// The positions in the list of all captures that the units are of, in order, where the parts
     /// are those of shares of a list: runs that are not adjacent.
     pub listed: Vec<(usize, usize)>,
-    /// The captures of which there are units.
+    /// The captures of which there are units, and those units that have all of their buffers.
     pub captures: Captures,
     /// The code of the mapped program files.
     pub programs: Codes,
-    /// The pieces of the units. No two of them have a segment in common.
+    /// The pieces of the units, but for those of captures that are whole in a unit. No two of them
+    /// have a segment in common.
     pub pieces: BTreeMap<Piece, Done>,
     /// The units that could not be decoded, by their identifiers, and why. Nothing is counted of
     /// them.
-    pub failed: BTreeMap<String, String>,
+    pub failed: BTreeMap<UnitId, String>,
     /// What the others have computed.
     pub payload: Payload,
 }
@@ -108,6 +109,16 @@ fn positions((begin, end): (usize, usize)) -> String {
         1 => format!("capture {end} of the list"),
         _ => format!("captures {} to {end} of the list", begin + 1),
     }
+}
+
+/// The first piece that a capture may have.
+fn first_of(capture: Digest) -> Piece {
+    Piece { capture, buffer: 0, segments: (0, 0) }
+}
+
+/// The last one.
+fn last_of(capture: Digest) -> Piece {
+    Piece { capture, buffer: usize::MAX, segments: (usize::MAX, usize::MAX) }
 }
 
 impl Part {
@@ -138,15 +149,79 @@ impl Part {
         unit: &Unit,
         states: Vec<States>,
     ) -> Result<(), FleetError> {
-        let id: Arc<str> = unit.id.as_str().into();
-        for (piece, states) in unit.pieces.iter().zip(states) {
-            if let Some(own) = plan.captures.get(&piece.capture) {
-                self.captures.insert(piece.capture, Arc::clone(own));
+        let pieces = plan.pieces(unit);
+        let id = plan.identifier(&pieces);
+        for data in pieces.chunk_by(|one, other| one.capture == other.capture) {
+            let own = data.first().and_then(|own| plan.captures.get(&own.capture));
+            own.iter().for_each(|own| _ = self.captures.insert(own));
+        }
+        self.put_unit(id, pieces.into_iter().zip(states).collect())
+    }
+
+    /// Adds the pieces of a unit, and their states.
+    pub(crate) fn put_unit(
+        &mut self,
+        unit: UnitId,
+        all: Vec<(Piece, States)>,
+    ) -> Result<(), FleetError> {
+        let (pieces, states): (Vec<Piece>, Vec<States>) = all.into_iter().unzip();
+        let mut states = states.into_iter();
+        let captures: Vec<_> = by_capture(&pieces, &self.captures).collect();
+        let alone = captures.len() == 1;
+        for (data, own, is_whole) in captures {
+            let states: Vec<States> = states.by_ref().take(own.len()).collect();
+            if is_whole && states.iter().all(Option::is_none) {
+                let is_own = alone && self.own(own) == unit;
+                self.put_whole(data, if is_own { Whole::Own } else { Whole::Of(unit) })?;
+                continue;
             }
-            let done = Done { unit: Arc::clone(&id), states: states.map(Box::new) };
-            self.put(piece.clone(), done)?;
+            for (piece, states) in own.iter().zip(states) {
+                self.put(piece.clone(), Done { unit, states: states.map(Box::new) })?;
+            }
         }
         Ok(())
+    }
+
+    /// The identifier of the unit of these pieces.
+    fn own(&self, pieces: &[Piece]) -> UnitId {
+        plan::identifier((&self.tool, &self.job), pieces, &self.captures)
+    }
+
+    /// The identifier of the unit that a capture is whole in, and the pieces of the capture.
+    pub(crate) fn whole(&self, data: &Digest, unit: Whole) -> (UnitId, Vec<Piece>) {
+        let pieces: Vec<Piece> = self.captures.get(data).iter().flat_map(whole_pieces).collect();
+        let id = match unit {
+            Whole::Own => self.own(&pieces),
+            Whole::Of(id) => id,
+        };
+        (id, pieces)
+    }
+
+    /// Notes that a capture is whole in a unit. Fails where a part of it is in another one.
+    fn put_whole(&mut self, data: Digest, unit: Whole) -> Result<(), FleetError> {
+        let (id, pieces) = self.whole(&data, unit);
+        if let Some(first) = pieces.first() {
+            self.refuse_whole(first, id)?;
+            let (begin, end) = (first_of(data), last_of(data));
+            if let Some((piece, done)) = self.pieces.range(begin..=end).next() {
+                return Err(self.shared(piece, [done.unit, id]));
+            }
+        }
+        self.captures.set_unit(&data, unit);
+        Ok(())
+    }
+
+    /// Fails where the capture of a piece of `unit` is whole in a unit.
+    fn refuse_whole(&self, piece: &Piece, unit: UnitId) -> Result<(), FleetError> {
+        match self.captures.unit(&piece.capture) {
+            Some(own) => Err(self.shared(piece, [self.whole(&piece.capture, own).0, unit])),
+            None => Ok(()),
+        }
+    }
+
+    fn shared(&self, piece: &Piece, units: [UnitId; 2]) -> FleetError {
+        let units = units.map(|unit| unit.to_string());
+        FleetError::Shared { segments: self.place(piece), units }
     }
 
     /// Notes that `unit` of `plan` could not be decoded, and why.
@@ -154,13 +229,23 @@ impl Part {
     /// # Errors
     /// Where the unit is in the part.
     pub fn add_failed(&mut self, plan: &Plan, unit: &Unit, why: String) -> Result<(), FleetError> {
-        self.failed.insert(unit.id.clone(), why);
-        self.add_unit(plan, unit, vec![None; unit.pieces.len()])
+        let pieces = plan.pieces(unit);
+        self.failed.insert(plan.identifier(&pieces), why);
+        self.add_unit(plan, unit, vec![None; pieces.len()])
     }
 
     /// The number of units.
     pub fn units(&self) -> usize {
-        self.pieces.values().map(|done| &done.unit).collect::<BTreeSet<_>>().len()
+        let mut own = 0;
+        let mut units: BTreeSet<UnitId> = self.pieces.values().map(|done| done.unit).collect();
+        for (_, _, unit) in self.captures.whole() {
+            match unit {
+                Some(Whole::Of(id)) => _ = units.insert(id),
+                Some(Whole::Own) => own += 1,
+                None => {}
+            }
+        }
+        own + units.len()
     }
 
     /// Adds another part. The sum does not depend on the order in which parts are added.
@@ -182,8 +267,11 @@ impl Part {
         for own in other.listed {
             self.put_listed(own)?;
         }
-        for (data, own) in other.captures {
-            self.captures.entry(data).or_insert(own);
+        for own in other.captures.iter() {
+            self.captures.insert(&own);
+            if let Some(unit) = other.captures.unit(&own.data) {
+                self.put_whole(own.data, unit)?;
+            }
         }
         for (file, code) in other.programs {
             program_sums::put(file, code, &mut self.programs)?;
@@ -197,7 +285,8 @@ impl Part {
 
     /// Adds a piece. Fails where it has a segment in common with one before or after it, and where
     /// the state at the end of one is not that at the beginning of the next.
-    pub(crate) fn put(&mut self, piece: Piece, done: Done) -> Result<(), FleetError> {
+    fn put(&mut self, piece: Piece, done: Done) -> Result<(), FleetError> {
+        self.refuse_whole(&piece, done.unit)?;
         let before = self.pieces.range(..=&piece).next_back();
         let after = self.pieces.range(&piece..).next();
         let own = (&piece, &done);
@@ -235,7 +324,8 @@ impl Part {
     /// Segments as a text.
     fn place(&self, piece: &Piece) -> String {
         let Piece { capture, buffer, segments: (begin, end) } = piece;
-        let known = self.captures.get(capture).and_then(|own| own.buffer(*buffer));
+        let known = self.captures.get(capture);
+        let known = known.as_ref().and_then(|own| own.buffer(*buffer));
         let name = known.map_or_else(|| buffer.to_string(), |own| own.name.to_string());
         match known {
             Some(own) if own.segments == 1 => {
@@ -254,17 +344,17 @@ impl Part {
         if (before.capture, before.buffer) != (after.capture, after.buffer) {
             return Ok(());
         }
-        let segments = || self.place(after);
-        let units = || [one.unit.to_string(), other.unit.to_string()];
+        let units = [one.unit, other.unit];
         let (end, begin) = (before.segments.1, after.segments.0);
         if begin < end || before == after {
-            return Err(FleetError::Shared { segments: segments(), units: units() });
+            return Err(self.shared(after, units));
         }
         let states =
             (one.states.as_ref().map(|own| own[1]), other.states.as_ref().map(|own| own[0]));
-        let decoded = [one, other].iter().all(|own| !self.failed.contains_key(&*own.unit));
+        let decoded = [one, other].iter().all(|own| !self.failed.contains_key(&own.unit));
         if begin == end && decoded && states.0 != states.1 {
-            return Err(FleetError::Border { segments: segments(), units: units() });
+            let units = units.map(|unit| unit.to_string());
+            return Err(FleetError::Border { segments: self.place(after), units });
         }
         Ok(())
     }
@@ -273,7 +363,8 @@ impl Part {
     pub(crate) fn check_pieces(&self) -> Result<(), String> {
         for piece in self.pieces.keys() {
             let Piece { capture, buffer, segments: (begin, end) } = piece;
-            let own = self.captures.get(capture).and_then(|own| own.buffer(*buffer));
+            let own = self.captures.get(capture);
+            let own = own.as_ref().and_then(|own| own.buffer(*buffer));
             if !own.is_some_and(|own| begin <= end && *end <= own.segments) {
                 return Err(format!("it has no {}", self.place(piece)));
             }
@@ -284,11 +375,12 @@ impl Part {
     /// What of the plan is in no unit.
     pub fn lacking(&self) -> Vec<String> {
         let mut lacking = Vec::new();
-        for (data, own) in &self.captures {
+        for own in self.captures.iter().filter(|own| self.captures.unit(&own.data).is_none()) {
+            let data = own.data;
             for buffer in &own.buffers {
                 let mut at = 0;
                 let number = buffer.number;
-                let place = |segments| Piece { capture: *data, buffer: number, segments };
+                let place = |segments| Piece { capture: data, buffer: number, segments };
                 let own = self.pieces.range(place((0, 0))..=place((usize::MAX, usize::MAX)));
                 let own = own.map(|(piece, _)| piece.segments);
                 for (begin, end) in own.chain([(buffer.segments, buffer.segments)]) {
@@ -318,6 +410,9 @@ impl Part {
     /// The units of `plan` of which something is in no unit of the part.
     pub fn lacking_units<'a>(&self, plan: &'a Plan) -> Vec<&'a Unit> {
         let covered = |piece: &Piece| {
+            if self.captures.unit(&piece.capture).is_some() {
+                return true;
+            }
             let place = |segments| Piece { segments, ..piece.clone() };
             let (mut at, end) = piece.segments;
             let own = self.pieces.range(place((0, 0))..place((end, 0)));
@@ -326,7 +421,7 @@ impl Part {
             }
             at >= end
         };
-        plan.units.iter().filter(|unit| !unit.pieces.iter().all(covered)).collect()
+        plan.units.iter().filter(|unit| !plan.pieces(unit).iter().all(covered)).collect()
     }
 
     /// Fails where units of the plan are lacking, and where more than `allowed` of them could not
@@ -340,7 +435,7 @@ impl Part {
             return Err(FleetError::Lacking(lacking));
         }
         if self.failed.len() > allowed {
-            let units = self.failed.clone().into_iter().collect();
+            let units = self.failed.iter().map(|(id, why)| (id.to_string(), why.clone())).collect();
             return Err(FleetError::Failed { units, allowed });
         }
         Ok(())

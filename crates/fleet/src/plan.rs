@@ -6,9 +6,11 @@ use std::ops::Range;
 use tracewright::analysis::coverage_runs::{Digest, Digester};
 use tracewright::index::IndexedBuffer;
 
-use crate::capture::{CaptureIdentity, Captures, insert};
+use crate::capture::{CaptureIdentity, Extent};
+use crate::captures::Captures;
 use crate::difference;
 use crate::error::FleetError;
+use crate::unit_id::UnitId;
 
 /// What is computed of each unit. Results of the same job add up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,10 +45,46 @@ pub struct Unit {
     /// A digest of the job, the version of the tool, the data, the programs, the options and the
     /// segments.
     pub id: String,
-    /// Its segments.
-    pub pieces: Vec<Piece>,
+    /// Its segments, which [`Plan::pieces`] lists.
+    pub(crate) runs: Vec<Run>,
     /// The number of bytes of trace, approximately where buffers are divided.
     pub bytes: u64,
+}
+
+/// Pieces of a capture that follow each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Run {
+    /// All buffers of the capture, none of which is divided.
+    Whole(Digest),
+    /// One piece.
+    Piece(Box<Piece>),
+}
+
+/// Calls `each` with the data of each capture of `pieces`, its pieces, and whether these are all of
+/// its buffers, none of which is divided.
+pub(crate) fn by_capture<'a>(
+    pieces: &'a [Piece],
+    captures: &Captures,
+) -> impl Iterator<Item = (Digest, &'a [Piece], bool)> {
+    pieces.chunk_by(|one, other| one.capture == other.capture).filter_map(|pieces| {
+        let data = pieces.first()?.capture;
+        let whole = |(piece, own): (&Piece, &Extent)| {
+            piece.buffer == own.number && piece.segments == (0, own.segments)
+        };
+        let is_whole = captures.get(&data).is_some_and(|own| {
+            pieces.len() == own.buffers.len() && pieces.iter().zip(&own.buffers).all(whole)
+        });
+        Some((data, pieces, is_whole))
+    })
+}
+
+/// The pieces of a capture that is not divided.
+pub(crate) fn whole_pieces(own: &CaptureIdentity) -> impl Iterator<Item = Piece> + '_ {
+    own.buffers.iter().map(|buffer| Piece {
+        capture: own.data,
+        buffer: buffer.number,
+        segments: (0, buffer.segments),
+    })
 }
 
 /// A capture, and where its buffers may be divided.
@@ -85,8 +123,6 @@ pub const UNIT: u64 = 64 << 20;
 const PACKED: u64 = 4;
 /// The most pieces of a unit: to open a capture takes time, however small it is.
 const PIECES: u64 = 256;
-/// The digits of the identifier of a unit: 128 bits.
-const DIGITS: usize = 32;
 
 /// The borders of pieces of about `size` bytes. `None`: the buffer is not divided.
 pub fn borders(index: Option<&IndexedBuffer>, size: u64) -> Vec<usize> {
@@ -116,7 +152,7 @@ impl Plan {
             }
             let is_empty = identity.buffers.iter().all(|own| own.bytes == 0);
             let (data, programs) = (identity.data, identity.programs);
-            if insert(&mut all, identity).is_some() && !is_empty {
+            if !all.insert(&identity) && !is_empty {
                 return Err(FleetError::SameCapture(data));
             }
             by_programs.insert((programs, data), borders);
@@ -126,13 +162,14 @@ impl Plan {
         let mut plan = Plan { job, digest, total, captures: all, units, listed: None };
         let (mut open, mut bytes, mut weight, mut programs) = (Vec::new(), 0u64, 0u64, None);
         for ((own, data), borders) in by_programs {
-            let Some(identity) = plan.captures.get(&data).cloned() else { continue };
+            let Some(identity) = plan.captures.get(&data) else { continue };
             for (piece, len) in pieces(&identity, &borders, plan.job.divides) {
                 let its = len.max(size.div_ceil(PIECES));
                 let full =
                     weight >= size || weight.saturating_add(its) > size.saturating_mul(PACKED);
                 if full || programs != Some(own) {
-                    plan.push(std::mem::take(&mut open), std::mem::take(&mut bytes));
+                    plan.push(&open, std::mem::take(&mut bytes));
+                    open.clear();
                     weight = 0;
                 }
                 programs = Some(own);
@@ -141,7 +178,7 @@ impl Plan {
                 open.push(piece);
             }
         }
-        plan.push(open, bytes);
+        plan.push(&open, bytes);
         Ok(plan)
     }
 
@@ -164,33 +201,52 @@ impl Plan {
         self.captures.clear();
         self.units.clear();
         let (all, bytes): (Vec<_>, Vec<_>) = pieces(&identity, &borders, false).into_iter().unzip();
-        insert(&mut self.captures, identity);
-        self.push(all, bytes.iter().sum());
+        self.captures.insert(&identity);
+        self.push(&all, bytes.iter().sum());
         self.units.pop()
     }
 
-    fn push(&mut self, pieces: Vec<Piece>, bytes: u64) {
-        if !pieces.is_empty() {
-            let id = self.identifier(&pieces);
-            self.units.push(Unit { id, pieces, bytes });
+    pub(crate) fn push(&mut self, pieces: &[Piece], bytes: u64) {
+        if pieces.is_empty() {
+            return;
+        }
+        let id = self.identifier(pieces).to_string();
+        let mut runs = Vec::new();
+        for (data, pieces, is_whole) in by_capture(pieces, &self.captures) {
+            match is_whole {
+                true => runs.push(Run::Whole(data)),
+                false => runs.extend(pieces.iter().map(|own| Run::Piece(Box::new(own.clone())))),
+            }
+        }
+        runs.shrink_to_fit();
+        self.units.push(Unit { id, runs, bytes });
+    }
+
+    /// The pieces of a unit.
+    pub fn pieces(&self, unit: &Unit) -> Vec<Piece> {
+        let mut pieces = Vec::new();
+        for run in &unit.runs {
+            match run {
+                Run::Piece(own) => pieces.push(Piece::clone(own)),
+                Run::Whole(data) => {
+                    pieces.extend(self.captures.get(data).iter().flat_map(whole_pieces))
+                }
+            }
+        }
+        pieces
+    }
+
+    /// Removes the captures that are whole in `unit`, which was computed.
+    pub fn forget(&mut self, unit: &Unit) {
+        for run in &unit.runs {
+            if let Run::Whole(data) = run {
+                self.captures.remove(data);
+            }
         }
     }
 
-    pub(crate) fn identifier(&self, pieces: &[Piece]) -> String {
-        let mut digester = Digester::default();
-        digester.text(TOOL);
-        digester.text(&self.job.name);
-        for Piece { capture, buffer, segments: (begin, end) } in pieces {
-            digester.add(&capture.0);
-            if let Some(own) = self.captures.get(capture) {
-                digester.add(&own.programs.0);
-                digester.add(&own.options.0);
-            }
-            [*buffer, *begin, *end].into_iter().for_each(|n| digester.number(n as u64));
-        }
-        let mut id = digester.finish().to_string();
-        id.truncate(DIGITS);
-        id
+    pub(crate) fn identifier(&self, pieces: &[Piece]) -> UnitId {
+        identifier((TOOL, &self.job.name), pieces, &self.captures)
     }
 
     /// The digest of the captures and the job: that of the parts that add up to the whole.
@@ -208,10 +264,10 @@ impl Plan {
     /// # Errors
     /// [`FleetError::OtherCapture`].
     pub fn check(&self, data: &Digest, opened: &CaptureIdentity) -> Result<(), FleetError> {
-        let Some(own) = self.captures.get(data).filter(|own| ***own != *opened) else {
+        let Some(own) = self.captures.get(data).filter(|own| own != opened) else {
             return Ok(());
         };
-        Err(FleetError::OtherCapture(difference::of_captures(own, opened)))
+        Err(FleetError::OtherCapture(difference::of_captures(&own, opened)))
     }
 
     /// Share `number` of `of`, which is counted from 1: the positions of consecutive units. All
@@ -233,12 +289,29 @@ impl Plan {
     }
 }
 
+/// The identifier of the unit of these pieces, which `tool` computes for `job`.
+pub(crate) fn identifier(
+    (tool, job): (&str, &str),
+    pieces: &[Piece],
+    captures: &Captures,
+) -> UnitId {
+    let mut digester = Digester::default();
+    digester.text(tool);
+    digester.text(job);
+    for Piece { capture, buffer, segments: (begin, end) } in pieces {
+        digester.add(&capture.0);
+        captures.decoder(capture).iter().flatten().for_each(|own| digester.add(&own.0));
+        [*buffer, *begin, *end].into_iter().for_each(|n| digester.number(n as u64));
+    }
+    UnitId::of(&digester.finish())
+}
+
 /// The digest of `captures` and `job`.
 pub(crate) fn digest(job: &Job, captures: &Captures) -> Digest {
     let mut digester = Digester::default();
     digester.text(TOOL);
     digester.text(&job.name);
-    for own in captures.values() {
+    for own in captures.iter() {
         [own.data, own.programs, own.options].iter().for_each(|own| digester.add(&own.0));
     }
     digester.finish()

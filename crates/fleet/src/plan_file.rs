@@ -1,17 +1,16 @@
 //! Plans as files: lines of JSON. `docs/units.md` describes them.
 
-use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
 
 use serde_json::{Value, json};
 use tracewright::analysis::coverage_runs::Digest;
 
-use crate::capture::{Captures, insert};
+use crate::captures::Captures;
 use crate::error::FleetError;
 use crate::lines::{
     Expected, Lines, capture, digest, is_at, number, other, read, read_capture, refused,
 };
-use crate::plan::{self, Job, Piece, Plan, TOOL, Unit};
+use crate::plan::{self, Job, Piece, Plan, TOOL};
 
 /// The type of the first line.
 const TYPE: &str = "tracewright-plan";
@@ -19,14 +18,9 @@ const TYPE: &str = "tracewright-plan";
 const VERSION: u64 = 1;
 const EXPECTED: Expected = Expected { of: TYPE, version: VERSION, what: "plan" };
 
-/// A plan, and where its captures are.
+/// A plan, whose captures have paths.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlanFile {
-    /// The plan.
-    pub plan: Plan,
-    /// The paths of the captures.
-    pub paths: BTreeMap<Digest, Box<str>>,
-}
+pub struct PlanFile(pub Plan);
 
 impl PlanFile {
     /// Whether a file with these first bytes is a plan.
@@ -34,13 +28,16 @@ impl PlanFile {
         is_at(head, TYPE)
     }
 
-    /// The file. A plan of the same captures at the same paths has the same bytes, in whatever
-    /// order they are named.
+    /// Writes the file of `plan`; `path` gives those of its captures. A plan of the same captures
+    /// at the same paths has the same bytes, in whatever order they are named.
     ///
     /// # Errors
     /// Those of `to`.
-    pub fn write_to(&self, to: impl Write) -> io::Result<()> {
-        let PlanFile { plan, paths } = self;
+    pub fn write_to<'a>(
+        plan: &'a Plan,
+        path: &dyn Fn(&Digest) -> Option<&'a str>,
+        to: impl Write,
+    ) -> io::Result<()> {
         let mut lines = Lines::new(to);
         lines.put(format_args!(
             "{{\"type\":\"{TYPE}\",\"version\":{VERSION},\"tool\":{},\"job\":{},\"divides\":{},\
@@ -51,12 +48,11 @@ impl PlanFile {
             plan.digest,
             plan.total,
         ))?;
-        for (data, own) in &plan.captures {
-            let path = paths.get(data).map(|path| &**path);
-            lines.put(format_args!("{}", capture(own, path)))?;
+        for own in plan.captures.iter() {
+            lines.put(format_args!("{}", capture(&own, path(&own.data))))?;
         }
         for unit in &plan.units {
-            let pieces = unit.pieces.iter().map(|own| {
+            let pieces = plan.pieces(unit).into_iter().map(|own| {
                 let Piece { capture, buffer, segments: (begin, end) } = own;
                 json!([capture.to_string(), buffer, begin, end])
             });
@@ -79,13 +75,13 @@ impl PlanFile {
         let mut file = None;
         read(from, &EXPECTED, &mut |n, line| {
             let Some(file) = &mut file else {
-                file = Some(PlanFile { plan: first(line)?, paths: BTreeMap::new() });
+                file = Some(PlanFile(first(line)?));
                 return Ok(());
             };
             PlanFile::line(file, line).ok_or_else(|| other(n, "plan"))
         })?;
         let file = file.ok_or_else(|| other(1, "plan"))?;
-        let plan = &file.plan;
+        let plan = &file.0;
         if plan.captures.len() == plan.total
             && plan::digest(&plan.job, &plan.captures) != plan.digest
         {
@@ -99,17 +95,16 @@ impl PlanFile {
         match line.get("type")?.as_str()? {
             "capture" => {
                 let own = read_capture(line)?;
-                let path = line.get("path")?.as_str()?.into();
-                self.paths.insert(own.data, path);
-                insert(&mut self.plan.captures, own).is_none().then_some(())
+                let path = line.get("path")?.as_str()?;
+                self.0.captures.insert_at(&own, path).then_some(())
             }
             "unit" => {
                 let pieces = line.get("pieces")?.as_array()?.iter();
                 let pieces = pieces.map(|own| self.piece(own)).collect::<Option<Vec<_>>>()?;
                 let id = line.get("id")?.as_str()?.to_owned();
                 let bytes = line.get("bytes")?.as_u64()?;
-                let is_own = !pieces.is_empty() && self.plan.identifier(&pieces) == id;
-                is_own.then(|| self.plan.units.push(Unit { id, pieces, bytes }))
+                let is_own = !pieces.is_empty() && self.0.identifier(&pieces).to_string() == id;
+                is_own.then(|| self.0.push(&pieces, bytes))
             }
             _ => None,
         }
@@ -120,7 +115,8 @@ impl PlanFile {
         let [capture, buffer, begin, end] = value.as_array()?.as_slice() else { return None };
         let (capture, buffer) = (digest(capture)?, number(buffer)?);
         let segments = (number(begin)?, number(end)?);
-        let own = self.plan.captures.get(&capture)?.buffer(buffer)?;
+        let own = self.0.captures.get(&capture)?;
+        let own = own.buffer(buffer)?;
         let inside = segments.0 <= segments.1 && segments.1 <= own.segments;
         inside.then_some(Piece { capture, buffer, segments })
     }

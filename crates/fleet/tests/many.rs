@@ -1,15 +1,10 @@
 //! Sums of many parts.
 
 use std::collections::BTreeMap;
-use std::mem::size_of;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tracewright::analysis::coverage_runs::Digest;
-use tracewright_fleet::{
-    CaptureIdentity, Captures, Done, Extent, FleetError, Job, Part, Payload, Piece, Plan, PlanFile,
-    Planned,
-};
+use tracewright_fleet::{CaptureIdentity, Extent, FleetError, Job, Part, Payload, Plan, Planned};
 use tracewright_testing::Random;
 
 /// A capture with one buffer.
@@ -41,7 +36,8 @@ fn ten_thousand_parts_add_up_in_any_order() {
     let mut parts: Vec<Part> = Vec::new();
     for unit in &plan.units {
         let mut part = Part::new(&plan, Payload::Counts(BTreeMap::new()));
-        let borders = [unit.pieces[0].segments.0, unit.pieces[0].segments.1];
+        let (begin, end) = plan.pieces(unit)[0].segments;
+        let borders = [begin, end];
         let states = borders.map(|n| Digest::of(&n.to_le_bytes()));
         part.add_unit(&plan, unit, vec![Some(states)]).expect("one unit");
         part.payload.count("key".to_owned(), 1);
@@ -61,73 +57,6 @@ fn ten_thousand_parts_add_up_in_any_order() {
     assert_eq!(sum.payload, Payload::Counts([("key".to_owned(), 10_000)].into()));
     // A second; more than a minute where each part is compared with all.
     assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
-}
-
-/// A part of all units, each of which counted the same.
-fn all(plan: &Plan) -> Part {
-    let mut part = Part::new(plan, Payload::Counts(BTreeMap::new()));
-    for unit in &plan.units {
-        let states = vec![None; unit.pieces.len()];
-        part.add_unit(plan, unit, states).expect("a unit");
-        part.payload.count("key".to_owned(), 1);
-    }
-    part
-}
-
-/// The bytes of memory of captures, but for those that `known` has, and for how a map is divided.
-fn bytes(captures: &Captures, known: &Captures) -> usize {
-    let mut names: Vec<*const u8> = Vec::new();
-    let mut all = 0;
-    for (data, own) in captures {
-        all += size_of::<(Digest, Arc<CaptureIdentity>)>();
-        if known.get(data).is_some_and(|known| Arc::ptr_eq(known, own)) {
-            continue;
-        }
-        all += 2 * size_of::<usize>() + size_of::<CaptureIdentity>();
-        all += own.buffers.capacity() * size_of::<Extent>();
-        for Extent { name, .. } in &own.buffers {
-            if !names.contains(&name.as_ptr()) {
-                names.push(name.as_ptr());
-                all += 2 * size_of::<usize>() + name.len();
-            }
-        }
-    }
-    all
-}
-
-/// What is held of each of many captures: nothing of it is there twice.
-#[test]
-fn a_capture_takes_a_few_hundred_bytes() {
-    const CAPTURES: usize = 10_000;
-    let (job, none) = (Job { name: "branch-list".to_owned(), divides: true }, Captures::new());
-    let planned = (0..CAPTURES)
-        .map(|n| Planned { identity: identity(&n.to_string(), 1), borders: vec![vec![0, 1]] });
-    let plan = Plan::new(job, planned.collect(), 1 << 20).expect("captures that differ");
-    let paths = plan.captures.keys().map(|data| (*data, data.to_string().into())).collect();
-    let (mut file, mut written) = (Vec::new(), Vec::new());
-    PlanFile { plan: plan.clone(), paths }.write_to(&mut file).expect("memory");
-    let read = PlanFile::read_from(&mut &*file).expect("a plan");
-    assert_eq!(read.plan, plan);
-    all(&plan).write_to(&mut written).expect("memory");
-    let merged = Part::read(&written).expect("a part");
-    let part = all(&read.plan);
-    assert_eq!(merged, part);
-    for (of, plan) in [("a plan", &plan), ("a plan that was read", &read.plan)] {
-        let pieces: usize = plan.units.iter().map(|unit| unit.pieces.capacity()).sum();
-        let each = (bytes(&plan.captures, &none) + pieces * size_of::<Piece>()) / CAPTURES;
-        assert!(each < 350, "{of}: {each} bytes for a capture");
-    }
-    for (of, part, known) in
-        [("a part beside its plan", &part, &read.plan.captures), ("a part", &merged, &none)]
-    {
-        let units = part.units();
-        let unit = 2 * size_of::<usize>() + plan.units[0].id.len();
-        let pieces = part.pieces.len() * size_of::<(Piece, Done)>() + units * unit;
-        assert!(units < CAPTURES / 32 && part.pieces.values().all(|own| own.states.is_none()));
-        let each = (bytes(&part.captures, known) + pieces) / CAPTURES;
-        let most = if known.is_empty() { 300 } else { 150 };
-        assert!(each < most, "{of}: {each} bytes for a capture");
-    }
 }
 
 /// Parts of the shares of a list of captures, each of which has its captures only.

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use tracewright::analysis::coverage_runs::Digest;
 use tracewright::capture::{Buffer, Bytes, Capture};
@@ -89,7 +88,7 @@ impl Case {
         let mut part = Part::new(plan, Payload::Counts(BTreeMap::new()));
         let jobs = Jobs::default();
         let mut states = Vec::new();
-        for piece in &unit.pieces {
+        for piece in &plan.pieces(unit) {
             let of = self.measured(piece.buffer, true, &jobs);
             let done = match plan.job.name.as_str() {
                 "branch-list" => of.branch_list(piece, &mut part.payload)?,
@@ -241,6 +240,15 @@ fn several(case: &Case, random: &mut Random) -> Plan {
     plans.find(|plan| plan.units.len() > 3).expect("many segments")
 }
 
+/// Changes the captures of a part, whose buffers are divided.
+fn changed(part: &mut Part, change: &dyn Fn(&mut CaptureIdentity)) {
+    let all = part.captures.iter().map(|mut own| {
+        change(&mut own);
+        own
+    });
+    part.captures = all.collect();
+}
+
 #[test]
 fn parts_that_have_no_sum_are_refused() {
     let mut random = Random::new(11);
@@ -269,9 +277,9 @@ fn parts_that_have_no_sum_are_refused() {
     assert!(with(&|part| part.job = "branch-list".into()).contains("branch-list"));
     let digest = plan.digest();
     let change = |part: &mut Part, programs: bool| {
-        for own in part.captures.values_mut().map(Arc::make_mut) {
+        changed(part, &|own| {
             *(if programs { &mut own.programs } else { &mut own.options }) = digest;
-        }
+        });
     };
     assert!(with(&|part| change(part, true)).contains("program"));
     assert!(with(&|part| change(part, false)).contains("options"));
@@ -279,20 +287,14 @@ fn parts_that_have_no_sum_are_refused() {
     assert!(text.contains("plan") && text.contains("number of captures: 1 and 2"), "{text}");
     // The same data, divided in another way: there is an index, or another one.
     let segments = |part: &mut Part| {
-        let own = part.captures.values_mut().flat_map(|own| &mut Arc::make_mut(own).buffers);
-        own.for_each(|own| own.segments = 1);
+        changed(part, &|own| own.buffers.iter_mut().for_each(|own| own.segments = 1));
     };
     let text = with(&|part| segments(part));
     let count = case.identity.buffers[0].segments;
     let divided = format!("divided in {count} segments, and not divided");
     assert!(text.contains(&divided) && !text.contains("Extent"), "{text}");
     let renamed = |part: &mut Part, change: &dyn Fn(&mut Part)| {
-        let all = std::mem::take(&mut part.captures);
-        let all = all.into_values().map(|own| {
-            let own = CaptureIdentity { data: digest, ..Arc::unwrap_or_clone(own) };
-            (digest, Arc::new(own))
-        });
-        part.captures = all.collect();
+        changed(part, &|own| own.data = digest);
         part.plan = digest;
         change(part);
     };
@@ -301,8 +303,7 @@ fn parts_that_have_no_sum_are_refused() {
     let text = with(&|part| renamed(part, &|_| ()));
     assert!(text.contains("bytes of the trace"), "{text}");
     let longer = |part: &mut Part| {
-        let own = part.captures.values_mut().flat_map(|own| &mut Arc::make_mut(own).buffers);
-        own.for_each(|own| own.bytes += 1);
+        changed(part, &|own| own.buffers.iter_mut().for_each(|own| own.bytes += 1));
     };
     assert!(with(&|part| renamed(part, &longer)).contains("bytes of buffer"));
     let text = with(&|part| {
@@ -323,7 +324,7 @@ fn parts_that_have_no_sum_are_refused() {
     let mut sum = of(0);
     sum.merge(of(2)).expect("units that are not adjacent");
     let lacking = sum.complete(0).expect_err("units are lacking").to_string();
-    let (begin, end) = plan.units[1].pieces[0].segments;
+    let (begin, end) = plan.pieces(&plan.units[1])[0].segments;
     assert!(lacking.contains(&format!("segments {begin}..{end}")), "{lacking}");
 }
 
@@ -394,7 +395,7 @@ fn a_worker_compares_what_it_decodes_with_the_index() {
     };
     assert_eq!(failures(&read(&|_| ())), Vec::<String>::new());
     let changed = read(&|capture| {
-        let buffer = &mut capture.buffers[plan.units[0].pieces[0].buffer];
+        let buffer = &mut capture.buffers[plan.pieces(&plan.units[0])[0].buffer];
         let mut bytes = buffer.bytes().into_owned();
         let middle = bytes.len() / 2;
         bytes[middle] ^= 4;

@@ -1,6 +1,7 @@
 //! The captures of a job, of which one at a time is open, and their units.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use tracewright::analysis::coverage_runs::Digest;
@@ -35,7 +36,7 @@ pub struct Work<'a> {
     /// The programs of the captures that were opened.
     programs: Codes,
     /// The captures of a share of a list, none of which was opened.
-    listed: Vec<PathBuf>,
+    listed: &'a [PathBuf],
     /// Captures of different programs are no error.
     forced: bool,
 }
@@ -100,7 +101,7 @@ impl<'a> Work<'a> {
     /// A share of the captures at `paths`, which are opened when their units are computed; `None`
     /// where there are too few of them. A unit is a capture: its index is not used.
     pub fn listed(
-        paths: &[PathBuf],
+        paths: &'a [PathBuf],
         reading: Reading<'a>,
         mut job: Job,
         (share, forced): ((usize, usize), bool),
@@ -110,7 +111,7 @@ impl<'a> Work<'a> {
         let Some(ListShare { list, positions }) = ListShare::of(paths, share) else {
             return Ok(None);
         };
-        let listed = paths.get(positions.clone()).unwrap_or_default().to_vec();
+        let listed = paths.get(positions.clone()).unwrap_or_default();
         // Programs of other shares are compared by `merge`.
         job.name.push_str(if forced { FORCED } else { "" });
         let plan = Plan::of_list(job, &list, paths.len(), positions);
@@ -128,7 +129,7 @@ impl<'a> Work<'a> {
             contradicted: false,
             failed: Vec::new(),
             programs: Codes::new(),
-            listed: Vec::new(),
+            listed: &[],
             forced: false,
         }
     }
@@ -136,7 +137,7 @@ impl<'a> Work<'a> {
     /// The units of the plan at `path`, which must be of `job`.
     pub fn planned(path: &Path, reading: Reading<'a>, job: &Job) -> Result<Work<'a>, Fail> {
         let failed = |why: String| Fail::input(path, &why);
-        let PlanFile { plan, paths } = read_plan(path)?;
+        let PlanFile(plan) = read_plan(path)?;
         if plan.job != *job {
             return Err(failed(format!(
                 "the plan is that of the job `{}`, and this command computes the job `{}`: give it \
@@ -147,18 +148,21 @@ impl<'a> Work<'a> {
         one_index(&reading, plan.total())?;
         let output = reading.output.filter(|path| !is_standard(path));
         Inputs::of_files(vec![path.to_owned()]).refuse(output)?;
-        let paths = paths.into_iter().map(|(data, path)| (data, PathBuf::from(&*path))).collect();
-        Ok(Work { paths, ..Work::of(reading, plan) })
+        Ok(Work::of(reading, plan))
     }
 
-    /// The plan as a file.
-    pub fn file(&self) -> Result<PlanFile, Fail> {
-        let text = |(data, path): (&Digest, &PathBuf)| match path.to_str() {
-            Some(text) => Ok((*data, text.into())),
-            None => Err(Fail::input(path, "a plan has paths in UTF-8, and this one is not")),
-        };
-        let paths = self.paths.iter().map(text).collect::<Result<_, _>>()?;
-        Ok(PlanFile { plan: self.plan.clone(), paths })
+    /// Fails where the plan cannot be written, as a path is no text.
+    pub fn check_paths(&self) -> Result<(), Fail> {
+        match self.paths.values().find(|path| path.to_str().is_none()) {
+            Some(path) => Err(Fail::input(path, "a plan has paths in UTF-8, and this one is not")),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes the plan as a file.
+    pub fn write_plan(&self, to: &mut dyn Write) -> io::Result<()> {
+        let path = |data: &Digest| self.paths.get(data).and_then(|path| path.to_str());
+        PlanFile::write_to(&self.plan, &path, to)
     }
 
     /// The units that `args` choose; what the plan has of others is dropped.
@@ -183,18 +187,21 @@ impl<'a> Work<'a> {
             }
             (None, None) => Vec::new(),
         };
-        let pieces = units.iter().flat_map(|unit| &unit.pieces);
-        let captures: BTreeSet<Digest> = pieces.map(|piece| piece.capture).collect();
         self.plan.units.clear();
-        self.plan.captures.retain(|data, _| captures.contains(data));
-        self.paths.retain(|data, _| captures.contains(data));
+        if units.len() < count {
+            let pieces = units.iter().flat_map(|unit| self.plan.pieces(unit));
+            let captures: BTreeSet<Digest> = pieces.map(|piece| piece.capture).collect();
+            self.plan.captures.retain(&|data| captures.contains(data));
+            self.paths.retain(|data, _| captures.contains(data));
+        }
         Ok(units)
     }
 
     /// The path of the capture of a piece.
     pub fn path(&self, piece: &Piece) -> Result<&Path, Fail> {
-        let found = self.paths.get(&piece.capture);
-        found.map(PathBuf::as_path).ok_or_else(|| Fail::internal("a unit of no capture"))
+        let found = self.paths.get(&piece.capture).map(PathBuf::as_path);
+        let planned = || self.plan.captures.path(&piece.capture).map(Path::new);
+        found.or_else(planned).ok_or_else(|| Fail::internal("a unit of no capture"))
     }
 
     /// The capture of a piece, which is opened where it is not open. It must be that of the plan.
@@ -226,29 +233,31 @@ impl<'a> Work<'a> {
     /// of them may be such that they cannot be decoded: these are noted in the part.
     pub fn part(
         &mut self,
-        units: &[Unit],
+        units: Vec<Unit>,
         (empty, allowed): (Payload, usize),
         piece: &mut dyn FnMut(&Opened, &Piece, &mut Payload) -> Result<States, Fail>,
     ) -> Result<Part, Fail> {
         let mut part = Part::new(&self.plan, empty.clone());
         for unit in units {
-            self.add(unit, &mut part, (&empty, allowed), piece)?;
+            self.add(&unit, &mut part, (&empty, allowed), piece)?;
+            // The part has these captures now.
+            self.plan.forget(&unit);
         }
         let (listed, mut programs) = (std::mem::take(&mut self.listed), SamePrograms::default());
-        for path in &listed {
+        for path in listed {
             let opened = self.reading.open(path)?;
             programs.add(&opened.input);
             let Some(unit) = self.plan.admit(opened.identity.clone()) else { continue };
             if let Some(last) = self.open.replace(opened) {
                 self.close(&last)?;
             }
-            self.paths = unit.pieces.iter().map(|own| (own.capture, path.clone())).collect();
+            self.paths = self.plan.captures.keys().map(|data| (data, path.clone())).collect();
             self.add(&unit, &mut part, (&empty, allowed), piece)?;
         }
         if let Some(last) = self.open.take() {
             self.close(&last)?;
         }
-        programs.refuse(&listed, self.reading, self.forced)?;
+        programs.refuse(listed, self.reading, self.forced)?;
         part.programs = std::mem::take(&mut self.programs);
         Ok(part)
     }
@@ -274,7 +283,8 @@ impl<'a> Work<'a> {
                 part.add_failed(&self.plan, unit, fail.about(&path))
             }
         };
-        added.map_err(|error| match unit.pieces.first().and_then(|own| self.path(own).ok()) {
+        let pieces = self.plan.pieces(unit);
+        added.map_err(|error| match pieces.first().and_then(|own| self.path(own).ok()) {
             Some(path) if matches!(error, FleetError::Shared { .. }) => Fail::input(
                 path,
                 &format!("a capture before it has the same trace, whose sum would count it twice: {error}"),
@@ -291,7 +301,7 @@ impl<'a> Work<'a> {
         piece: &mut dyn FnMut(&Opened, &Piece, &mut Payload) -> Result<States, Fail>,
     ) -> Result<(Payload, Vec<States>), (PathBuf, Fail)> {
         let mut states = Vec::new();
-        for own in &unit.pieces {
+        for own in &self.plan.pieces(unit) {
             let done = self.opened(own).and_then(|opened| piece(opened, own, &mut payload));
             states.push(
                 done.map_err(|fail| {

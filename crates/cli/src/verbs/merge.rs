@@ -183,13 +183,14 @@ fn added(
 
 /// The units of the plan at `path` that are lacking in `part`, with the paths of their captures.
 fn lacking(part: &Part, path: &Path) -> Result<Vec<String>, Fail> {
-    let PlanFile { plan, paths } = fleet::read_plan(path)?;
+    let PlanFile(plan) = fleet::read_plan(path)?;
     if plan.digest() != part.plan || plan.captures.len() != part.total {
         return Err(Fail::input(path, "it is not the plan of the parts"));
     }
     let text = |unit: &&Unit| {
+        let pieces = plan.pieces(unit);
         let mut captures: Vec<&str> =
-            unit.pieces.iter().filter_map(|own| Some(&**paths.get(&own.capture)?)).collect();
+            pieces.iter().filter_map(|own| plan.captures.path(&own.capture)).collect();
         captures.dedup();
         format!("unit {} ({})", unit.id, captures.join(", "))
     };

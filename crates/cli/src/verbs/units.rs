@@ -59,8 +59,8 @@ pub fn run(args: &UnitsArgs) -> Result<bool, Fail> {
 
 /// Writes the plan.
 fn planned(work: &Work<'_>, path: &Path) -> Result<(), Fail> {
-    let file = work.file()?;
-    fleet::written(&|to| file.write_to(to), Some(path), false)?;
+    work.check_paths()?;
+    fleet::written(&|to| work.write_plan(to), Some(path), false)?;
     if is_standard(path) {
         return Ok(());
     }
@@ -91,20 +91,20 @@ fn list(work: &Work<'_>, format: UnitsFormat) -> Result<(), Fail> {
 }
 
 /// The buffer of a piece.
-fn extent<'a>(work: &'a Work<'_>, piece: &Piece) -> Option<&'a Extent> {
-    work.plan.captures.get(&piece.capture)?.buffer(piece.buffer)
+fn extent(work: &Work<'_>, piece: &Piece) -> Option<Extent> {
+    work.plan.captures.get(&piece.capture)?.buffer(piece.buffer).cloned()
 }
 
 /// The line of a unit.
 fn listed(work: &Work<'_>, unit: &Unit, to: &mut String) -> Result<(), Fail> {
     let mut places = Vec::new();
-    for piece in &unit.pieces {
+    for piece in &work.plan.pieces(unit) {
         let (begin, end) = piece.segments;
         let extent = extent(work, piece);
-        let name = plain::line(extent.map_or("", |own| &*own.name));
+        let name = plain::line(extent.as_ref().map_or("", |own| &*own.name));
         let path = work.path(piece)?.to_string_lossy();
         let path = plain::line(&path);
-        places.push(match extent.is_some_and(|own| own.segments > 1) {
+        places.push(match extent.as_ref().is_some_and(|own| own.segments > 1) {
             true => format!("{path} {name} segments {begin}..{end}"),
             false => format!("{path} {name}"),
         });
@@ -116,12 +116,12 @@ fn listed(work: &Work<'_>, unit: &Unit, to: &mut String) -> Result<(), Fail> {
 /// The object of a unit.
 fn object(work: &Work<'_>, unit: &Unit, to: &mut String) -> Result<(), Fail> {
     let mut pieces = Vec::new();
-    for piece in &unit.pieces {
+    for piece in &work.plan.pieces(unit) {
         let Piece { capture, segments: (begin, end), .. } = piece;
         pieces.push(json!({
             "capture": capture.to_string(),
             "path": work.path(piece)?.to_string_lossy(),
-            "buffer": extent(work, piece).map(|own| &*own.name),
+            "buffer": extent(work, piece).map(|own| own.name.to_string()),
             "segments": [begin, end],
         }));
     }

@@ -28,8 +28,8 @@ pub fn run(args: &TableOptions, table: &Table) -> Result<bool, Fail> {
     let job = units::job(&described(args), false, divides);
     let (paths, size) = ([path.to_owned()], args.share.size());
     let mut work = Work::survey(&paths, reading, (job, size), Survey::default())?;
-    let buffers = work.plan.captures.values().map(|own| own.buffers.len());
-    if table.division() == Division::Captures && buffers.max() > Some(1) {
+    let buffers = work.plan.captures.iter().map(|own| own.buffers.len()).max();
+    if table.division() == Division::Captures && buffers > Some(1) {
         let what = format!(
             "rows of table {name} join the buffers of a capture: a unit is a whole capture, whose \
              table is written without --units"
@@ -40,7 +40,7 @@ pub fn run(args: &TableOptions, table: &Table) -> Result<bool, Fail> {
     let empty = Payload::Rows { head: String::new(), rows: BTreeMap::new() };
     let empty = (empty, args.share.allow_failed);
     let part =
-        work.part(&chosen, empty, &mut |opened, piece, to| rows(args, table, opened, piece, to))?;
+        work.part(chosen, empty, &mut |opened, piece, to| rows(args, table, opened, piece, to))?;
     units::write(&part, (output, false), &[])?;
     Ok(true)
 }
