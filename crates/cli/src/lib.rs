@@ -144,8 +144,16 @@ fn usage(error: clap::Error) -> u8 {
 }
 
 /// The error of a word that is no verb, with what to write where the word is a file, with the verbs
-/// that it may mean, and with all verbs where none has a similar name.
+/// that it may mean, and with all verbs where none has a similar name; that of options of units, with
+/// the verbs that have them.
 fn with_advice(mut error: clap::Error) -> clap::Error {
+    if let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg)
+        && let Some(advice) = units_instead(option)
+    {
+        error.remove(ContextKind::SuggestedArg);
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
+        return error;
+    }
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
         return error;
     };
@@ -163,6 +171,35 @@ fn with_advice(mut error: clap::Error) -> clap::Error {
     error.remove(ContextKind::SuggestedSubcommand);
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
     error
+}
+
+/// Why the verb of this command does not have this option of units, and which one has.
+fn units_instead(option: &str) -> Option<String> {
+    if !["--units", "--unit", "--unit-size", "--parts"].contains(&option) {
+        return None;
+    }
+    let texts = arguments::texts();
+    let (of, other) = texts.iter().find_map(|verb| match verb.as_str() {
+        "functions" => {
+            Some(("a call may begin any number of segments before it ends", "table functions"))
+        }
+        "calls" => Some(("a call may begin any number of segments before it ends", "table calls")),
+        "timing" => Some((
+            "an activation may begin any number of segments before it ends, and percentiles have no \
+             sum",
+            "table calls",
+        )),
+        "itm" => Some((
+            "a line of text may begin any number of segments before it ends",
+            "table software_writes",
+        )),
+        _ => None,
+    })?;
+    let buffers = if other == "table software_writes" { "" } else { ", whole buffers only" };
+    Some(format!(
+        "the verb has no units: {of}; `tracewright {other} --units K/N` has{buffers}, and `merge` \
+         adds its parts up (docs/units.md)"
+    ))
 }
 
 /// The verbs that can stand in the place of `word`, and of which verb they are.

@@ -118,3 +118,24 @@ fn parts_of_another_index_are_refused_with_the_reason() {
     let text = refused(&["profile", &input, "--parts", &whole]);
     assert!(words.iter().all(|word| text.contains(word)), "{text}");
 }
+
+/// Verbs whose results begin any number of segments before they end name one that has units.
+#[test]
+fn verbs_without_units_name_those_with_units() {
+    let folder = Folder::new("without");
+    let input = demo(&folder, "d1");
+    for (verb, other) in [
+        ("functions", "table functions"),
+        ("calls", "table calls"),
+        ("timing", "table calls"),
+        ("itm", "table software_writes"),
+    ] {
+        for option in ["--units=1/2", "--unit=x", "--unit-size=9", "--parts=x"] {
+            let text = refused(&[verb, &input, option]);
+            let advice = format!("`tracewright {other} --units K/N` has");
+            assert!(text.contains("the verb has no units: "), "{text}");
+            assert!(text.contains(&advice) && text.contains("segments before it ends"), "{text}");
+        }
+    }
+    assert!(!refused(&["decode", &input, "--units", "1/2"]).contains("no units"));
+}
