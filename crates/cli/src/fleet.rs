@@ -126,16 +126,15 @@ pub fn written(
 
 /// Lists the units of a part that could not be decoded.
 pub fn failed_units(part: &Part) {
-    if part.failed.is_empty() {
+    let failures = part.failures();
+    if failures.is_empty() {
         return;
     }
-    let (count, units) = (part.failed.len(), part.units());
+    let (count, units) = (failures.len(), part.units());
     message::line(&format!(
         "{count} of {units} units could not be decoded, and are not in the sum:"
     ));
-    for (id, why) in &part.failed {
-        message::line(&format!("  unit {id}: {why}"));
-    }
+    failures.iter().for_each(|why| message::line(&format!("  {why}")));
 }
 
 /// Reads the part at `path`, also of a pipe; `None` where it is no part.

@@ -71,10 +71,10 @@ pub enum FleetError {
     },
     /// Units are lacking.
     Lacking(Vec<String>),
-    /// Units could not be decoded.
+    /// Units could not be decoded, or captures of a list could not be opened.
     Failed {
-        /// Their identifiers, and why.
-        units: Vec<(String, String)>,
+        /// Which, and why.
+        units: Vec<String>,
         /// The number that is allowed.
         allowed: usize,
     },
@@ -134,9 +134,7 @@ impl fmt::Display for FleetError {
             FleetError::Failed { units, allowed } => {
                 let count = units.len();
                 write!(f, "{count} units could not be decoded, and {allowed} are allowed: ")?;
-                let units: Vec<_> =
-                    units.iter().map(|(id, why)| format!("unit {id}: {why}")).collect();
-                list(&units, f)
+                list(units, f)
             }
             FleetError::OtherCapture(all) => write!(
                 f,

@@ -19,7 +19,7 @@ use crate::unit_id::UnitId;
 /// The type of the first line.
 const TYPE: &str = "tracewright-part";
 /// The version of the format.
-const VERSION: u64 = 4;
+const VERSION: u64 = 5;
 const EXPECTED: Expected = Expected { of: TYPE, version: VERSION, what: "part" };
 
 impl Part {
@@ -66,6 +66,12 @@ impl Part {
             ))?;
         }
         self.write_units(&mut lines)?;
+        for (position, why) in &self.unopened {
+            let why = json!(why);
+            lines.put(format_args!(
+                "{{\"type\":\"unopened\",\"position\":{position},\"failed\":{why}}}"
+            ))?;
+        }
         match &self.payload {
             Payload::Counts(counts) => {
                 for (key, count) in counts {
@@ -182,6 +188,12 @@ impl Part {
                 let pieces = pieces.map(read_piece).collect::<Option<Vec<_>>>()?;
                 (!pieces.is_empty()).then(|| self.put_unit(unit, pieces))
             }
+            "unopened" => {
+                let position = number(line.get("position")?)?;
+                let why = line.get("failed")?.as_str()?.to_owned();
+                let is_own = self.listed.iter().any(|own| (own.0..own.1).contains(&position));
+                (is_own && self.unopened.insert(position, why).is_none()).then_some(Ok(()))
+            }
             _ => None,
         }
     }
@@ -233,6 +245,7 @@ fn first(line: &Value) -> Option<Part> {
         programs: Codes::new(),
         pieces: BTreeMap::new(),
         failed: BTreeMap::new(),
+        unopened: BTreeMap::new(),
         payload,
     })
 }

@@ -99,6 +99,8 @@ pub struct Part {
     /// The units that could not be decoded, by their identifiers, and why. Nothing is counted of
     /// them.
     pub failed: BTreeMap<UnitId, String>,
+    /// The captures of a list that could not be opened, by their positions, and why.
+    pub unopened: BTreeMap<usize, String>,
     /// What the others have computed.
     pub payload: Payload,
 }
@@ -134,6 +136,7 @@ impl Part {
             programs: Codes::new(),
             pieces: BTreeMap::new(),
             failed: BTreeMap::new(),
+            unopened: BTreeMap::new(),
             payload,
         }
     }
@@ -234,7 +237,15 @@ impl Part {
         self.add_unit(plan, unit, vec![None; pieces.len()])
     }
 
-    /// The number of units.
+    /// The units that could not be decoded, and captures that could not be opened, and why.
+    pub fn failures(&self) -> Vec<String> {
+        let units = self.failed.iter().map(|(id, why)| format!("unit {id}: {why}"));
+        let captures = self.unopened.iter();
+        let captures = captures.map(|(n, why)| format!("{}: {why}", positions((*n, n + 1))));
+        units.chain(captures).collect()
+    }
+
+    /// The number of units. A capture that could not be opened is one.
     pub fn units(&self) -> usize {
         let mut own = 0;
         let mut units: BTreeSet<UnitId> = self.pieces.values().map(|done| done.unit).collect();
@@ -245,7 +256,7 @@ impl Part {
                 None => {}
             }
         }
-        own + units.len()
+        own + units.len() + self.unopened.len()
     }
 
     /// Adds another part. The sum does not depend on the order in which parts are added.
@@ -277,6 +288,7 @@ impl Part {
             program_sums::put(file, code, &mut self.programs)?;
         }
         self.failed.extend(other.failed);
+        self.unopened.extend(other.unopened);
         for (piece, done) in other.pieces {
             self.put(piece, done)?;
         }
@@ -434,8 +446,8 @@ impl Part {
         if !lacking.is_empty() {
             return Err(FleetError::Lacking(lacking));
         }
-        if self.failed.len() > allowed {
-            let units = self.failed.iter().map(|(id, why)| (id.to_string(), why.clone())).collect();
+        let units = self.failures();
+        if units.len() > allowed {
             return Err(FleetError::Failed { units, allowed });
         }
         Ok(())

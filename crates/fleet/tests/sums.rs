@@ -363,10 +363,10 @@ fn damaged_files_are_refused() {
         let error = again(&text, &change).expect_err("another number").to_string();
         assert!(error.contains("number of lines"), "{error}");
     }
-    for other in ["\"version\":1,", "\"version\":\"2\",", ""] {
-        let text = text.replacen("\"version\":4,", other, 1);
+    for other in ["\"version\":1,", "\"version\":4,", "\"version\":\"2\",", ""] {
+        let text = text.replacen("\"version\":5,", other, 1);
         let error = again(&text, &same).expect_err("another version").to_string();
-        assert!(error.contains("version 4 is known"), "{error}");
+        assert!(error.contains("version 5 is known"), "{error}");
     }
 }
 

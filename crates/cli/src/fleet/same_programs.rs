@@ -1,6 +1,6 @@
 //! Captures whose counts are added are of the same programs.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use tracewright::analysis::Programs;
 use tracewright::decode::Jobs;
@@ -27,7 +27,7 @@ impl SamePrograms {
 
     /// Fails where the captures at `paths` are of different programs, as adding them without units
     /// does; if it is `forced`, a note states that.
-    pub fn refuse(self, paths: &[PathBuf], reading: Reading<'_>, forced: bool) -> Result<(), Fail> {
+    pub fn refuse(self, paths: &[&Path], reading: Reading<'_>, forced: bool) -> Result<(), Fail> {
         if !self.differ && self.known.contradiction().is_none() {
             return Ok(());
         }

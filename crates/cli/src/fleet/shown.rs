@@ -63,7 +63,7 @@ impl Shown {
         own.merge(sum).map_err(|error| failed(&error))?;
         own.complete(allowed).map_err(|error| failed(&error))?;
         failed_units(&own);
-        Ok(Shown { identity, failed: own.failed.len(), payload: own.payload })
+        Ok(Shown { identity, failed: own.failures().len(), payload: own.payload })
     }
 
     /// The counts of a buffer.

@@ -93,7 +93,8 @@ impl<'a> Work<'a> {
             return Err(fail);
         }
         copies.refuse(reading)?;
-        programs.refuse(&good, reading, how.forced)?;
+        let opened: Vec<&Path> = good.iter().map(PathBuf::as_path).collect();
+        programs.refuse(&opened, reading, how.forced)?;
         let plan = Plan::new(job, planned, size).map_err(|error| Fail::text(&error.to_string()))?;
         Ok(Work { paths: known, open, undivided, failed, ..Work::of(reading, plan) })
     }
@@ -244,8 +245,17 @@ impl<'a> Work<'a> {
             self.plan.forget(&unit);
         }
         let (listed, mut programs) = (std::mem::take(&mut self.listed), SamePrograms::default());
-        for path in listed {
-            let opened = self.reading.open(path)?;
+        let first = part.listed.first().map_or(0, |positions| positions.0);
+        for (path, position) in listed.iter().zip(first..) {
+            let opened = match self.reading.open(path) {
+                Ok(opened) => opened,
+                Err(fail) if !fail.is_read() && part.failures().len() < allowed => {
+                    message::line(&format!("tracewright: left out: {fail}"));
+                    part.unopened.insert(position, fail.about(path));
+                    continue;
+                }
+                Err(fail) => return Err(fail),
+            };
             programs.add(&opened.input);
             let Some(unit) = self.plan.admit(opened.identity.clone()) else { continue };
             if let Some(last) = self.open.replace(opened) {
@@ -257,7 +267,10 @@ impl<'a> Work<'a> {
         if let Some(last) = self.open.take() {
             self.close(&last)?;
         }
-        programs.refuse(listed, self.reading, self.forced)?;
+        let is_opened = |position: &usize| !part.unopened.contains_key(position);
+        let opened = listed.iter().zip(first..).filter(|(_, position)| is_opened(position));
+        let opened: Vec<&Path> = opened.map(|(path, _)| path.as_path()).collect();
+        programs.refuse(&opened, self.reading, self.forced)?;
         part.programs = std::mem::take(&mut self.programs);
         Ok(part)
     }
@@ -276,7 +289,7 @@ impl<'a> Work<'a> {
             }
             Err((path, fail)) => {
                 let why = format!("unit {}: {}", unit.id, fail.about(&path));
-                if fail.is_read() || part.failed.len() >= allowed {
+                if fail.is_read() || part.failures().len() >= allowed {
                     return Err(Fail::input(&path, &why));
                 }
                 message::line(&format!("tracewright: left out: {}: {why}", path.display()));

@@ -37,7 +37,7 @@ pub fn run(args: &MergeArgs) -> Result<bool, Fail> {
             Err(fail) => failed.push(fail),
         }
     }
-    let complete = parts.as_ref().is_none_or(|part| part.failed.is_empty());
+    let complete = parts.as_ref().is_none_or(|part| part.failures().is_empty());
     let listed = match parts {
         Some(part) => match added(args, part, (&others, &search), &failed, inputs.clone())? {
             Some(list) => list,

@@ -183,3 +183,49 @@ fn damage_in_one_segment_fails_the_units_that_decode_it() {
         assert!(text.contains(&count), "{text}");
     }
 }
+
+/// Captures of a list that are no captures any more are positions of the list.
+#[test]
+fn captures_of_a_list_that_cannot_be_opened_are_listed() {
+    let folder = Folder::new("unopened");
+    let Some(fleet) = Fleet::new(&folder, 34) else { return };
+    let whole = fleet.paths.iter().zip(0..).filter(|(_, n)| ![5, 20].contains(n));
+    let others: Vec<String> = whole.map(|(path, _)| path.display().to_string()).collect();
+    for n in [5, 20] {
+        let mut bytes = fs::read(&fleet.paths[n]).expect("a capture");
+        bytes[0] ^= 2;
+        fs::write(&fleet.paths[n], bytes).expect("room");
+    }
+    let files = [folder.path("1.part"), folder.path("2.part")];
+    let worker = |share: &str, more: &[&str]| {
+        let of = ["profile", &fleet.list, "--format", "branch-list", "--binary", &fleet.binary];
+        run(&[&of[..], &["--units", share], more].concat())
+    };
+    for (file, share) in files.iter().zip(["1/2", "2/2"]) {
+        let text = error(&worker(share, &["-o", file]));
+        assert!(text.contains("error: ") && text.contains(".data: "), "{text}");
+        let done = worker(share, &["--allow-failed", "1", "-o", file]);
+        assert!(done.status.success() && error(&done).contains("left out: "), "{}", error(&done));
+        assert!(!fs::read_to_string(file).expect("a part").contains(&folder.path("")), "a path");
+    }
+    let merge = |more: &[&str]| run(&[&["merge", &files[1], &files[0]], more].concat());
+    let text = error(&merge(&["--allow-failed", "1"]));
+    let listed = "2 units could not be decoded, and 1 are allowed: capture 6 of the list: ";
+    assert!(text.contains(listed) && text.contains("; capture 21 of the list: "), "{text}");
+    let partial = folder.path("partial.part");
+    good(&["merge", "--partial", &files[0], &files[1], "-o", &partial]);
+    let list = folder.path("others");
+    fs::write(&list, others.join("\n")).expect("room");
+    for done in [merge(&["--allow-failed", "2"]), run(&["merge", "--allow-failed", "2", &partial])]
+    {
+        let text = error(&done);
+        assert_eq!(done.status.code(), Some(1), "{text}");
+        assert!(text.contains("2 of 34 units could not be decoded"), "{text}");
+        assert!(done.stdout == fleet.whole(&format!("@{list}")));
+    }
+    // A file that cannot be read is no such capture.
+    fs::remove_file(&fleet.paths[5]).expect("a file");
+    let done = worker("1/2", &["--allow-failed", "9"]);
+    assert_eq!(done.status.code(), Some(2));
+    assert!(error(&done).contains("5.data"), "{}", error(&done));
+}
