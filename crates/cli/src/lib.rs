@@ -144,8 +144,8 @@ fn usage(error: clap::Error) -> u8 {
 }
 
 /// The error of a word that is no verb, with what to write where the word is a file, with the verbs
-/// that it may mean, and with all verbs where none has a similar name; that of options of units, with
-/// the verbs that have them.
+/// that it may mean, and with all verbs where none has a similar name; that of options of units,
+/// with the verbs that have them.
 fn with_advice(mut error: clap::Error) -> clap::Error {
     if let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg)
         && let Some(advice) = units_instead(option)

@@ -367,7 +367,7 @@ mod tests {
         for _ in 0..6_000 {
             let n = random.below(3_000);
             let (identity, path) = (identity(n), format!("{}", n % 3 * n));
-            let path = if n % 3 == 0 { "" } else { &path };
+            let path = if n.is_multiple_of(3) { "" } else { &path };
             if random.one_in(4) {
                 own.remove(&identity.data);
                 known.remove(&identity.data);
