@@ -276,6 +276,13 @@ impl ExecutionTrace {
 
     /// Writes the file.
     pub fn write(&self) -> Vec<u8> {
+        let mut out = self.head();
+        out.extend(self.entries_of(&self.blocks));
+        out
+    }
+
+    /// The bytes of the file before the entries of blocks.
+    pub fn head(&self) -> Vec<u8> {
         let mut out = Vec::new();
         header(&mut out, INFO, [0; 3]);
         let texts = [
@@ -291,7 +298,13 @@ impl ExecutionTrace {
         let [high, low] = self.machine.to_be_bytes();
         let kind = if self.history { HISTORY } else { FLAT };
         header(&mut out, kind, [if self.wide { 8 } else { 4 }, high, low]);
-        for block in &self.blocks {
+        out
+    }
+
+    /// The entries of these blocks in the file.
+    pub fn entries_of(&self, blocks: &[Block]) -> Vec<u8> {
+        let mut out = Vec::new();
+        for block in blocks {
             block.write(&mut out, self.wide);
         }
         out

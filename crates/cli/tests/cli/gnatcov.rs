@@ -268,19 +268,38 @@ fn other_programs_and_what_the_format_lacks_are_refused() {
     assert_eq!(forced.code, Some(0), "{}", forced.err);
 }
 
+/// A decision map of all branches of `demo`.
+pub fn map_of_demo(folder: &Folder) -> Vec<u8> {
+    decision_map(folder, &executed(folder, "demo")).1
+}
+
+/// The branches of `demo` with a condition, and a map of them, as its description has it: the blocks
+/// are the branches. `executed` has the sizes of instructions.
+fn decision_map(folder: &Folder, executed: &[(u64, u64)]) -> (BTreeSet<u64>, Vec<u8>) {
+    let lines = objects(&run(folder, "coverage demo --format json"), "line");
+    let branches = lines.iter().flat_map(|line| line["branches"].as_array().unwrap());
+    let address = |own: &serde_json::Value| {
+        u64::from_str_radix(own["address"].as_str().unwrap().trim_start_matches("0x"), 16).unwrap()
+    };
+    let branches: BTreeSet<u64> = branches.map(address).collect();
+    let mut map = b"#QEMU-Traces\x01\x03\x04\0\0\x28\0\0".to_vec();
+    let sizes: BTreeMap<u64, u64> = executed.iter().copied().collect();
+    for at in &branches {
+        map.extend((*at as u32).to_le_bytes());
+        map.extend((sizes[at] as u16).to_le_bytes());
+        map.extend([0, 0]);
+    }
+    (branches, map)
+}
+
 /// The executions of the blocks of a decision map are those of their last instructions, in order,
 /// and each outcome is where execution continued.
 #[test]
 fn a_decision_map_has_executions_in_order() {
     let folder = Folder::new("gnatcov-history");
     example(&folder, "demo");
-    let lines = objects(&run(&folder, "coverage demo --format json"), "line");
-    let branches = lines.iter().flat_map(|line| line["branches"].as_array().unwrap());
-    let address = |own: &serde_json::Value| {
-        u64::from_str_radix(own["address"].as_str().unwrap().trim_start_matches("0x"), 16).unwrap()
-    };
-    let branches: BTreeSet<u64> = branches.map(address).collect();
     let executed = executed(&folder, "demo");
+    let (branches, map) = decision_map(&folder, &executed);
     let mut wanted = Vec::new();
     for pair in executed.windows(2) {
         let ((at, size), (next, _)) = (pair[0], pair[1]);
@@ -290,14 +309,7 @@ fn a_decision_map_has_executions_in_order() {
         }
     }
     assert!(wanted.len() > 500, "{}", wanted.len());
-    // A map, as its description has it: the blocks are the branches.
-    let mut map = b"#QEMU-Traces\x01\x03\x04\0\0\x28\0\0".to_vec();
     let sizes: BTreeMap<u64, u64> = executed.iter().copied().collect();
-    for at in &branches {
-        map.extend((*at as u32).to_le_bytes());
-        map.extend((sizes[at] as u16).to_le_bytes());
-        map.extend([0, 0]);
-    }
     fs::write(folder.path("map"), map).unwrap();
     let written = run(&folder, "coverage demo --format gnatcov --decision-map map -o h.trace");
     assert_eq!(written.code, Some(0), "{}", written.err);

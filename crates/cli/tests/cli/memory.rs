@@ -325,3 +325,30 @@ fn compare_queues_few_elements_at_a_time() {
     assert_eq!(refused.code, Some(2), "{}", refused.out);
     assert!(refused.err.contains("lower --max-expansion"), "{}", refused.err);
 }
+
+/// Changes of flow, and executions of blocks in their order, are written as the trace is decoded.
+#[test]
+#[cfg(target_os = "linux")]
+fn executions_in_their_order_are_not_held() {
+    const REPEAT: usize = 1000;
+    let folder = Folder::new("memory-order");
+    crate::coverage::example(&folder, "demo");
+    let (demo, out, map) = (folder.path("demo"), folder.path("out"), folder.path("map"));
+    fs::write(&map, crate::gnatcov::map_of_demo(&folder)).unwrap();
+    let trace = demo.join("ETB.bin");
+    let one = fs::read(&trace).unwrap();
+    let flow = args("branches --format branchflow --quiet -o", &[&out, &demo]);
+    let history = "coverage --format gnatcov --quiet --decision-map";
+    let history = args(history, &[&map, std::path::Path::new("-o"), &out, &demo]);
+    for command in [flow, history] {
+        fs::write(&trace, &one).unwrap();
+        peak(&command);
+        let short = fs::read(&out).unwrap().len();
+        fs::write(&trace, one.repeat(REPEAT)).unwrap();
+        let (_, kib) = peak(&command);
+        let bytes = fs::read(&out).unwrap().len();
+        // The lines before the first change, and blocks without a branch, are there once.
+        assert!(bytes > short * REPEAT / 2, "{command:?}: {bytes} bytes, {short} of one");
+        assert!(kib < MOST, "{command:?}: {kib} KiB");
+    }
+}

@@ -1,5 +1,6 @@
 //! Changes of flow in the format of TRACE32.
 
+use std::collections::BTreeSet;
 use std::sync::Mutex;
 
 use tracewright::capture::plain;
@@ -18,7 +19,27 @@ use crate::recordings;
 use crate::run::{self, RunOptions, Runs};
 use crate::tasks::WhileRunning;
 
-/// Writes the changes of flow of the only source with instructions.
+/// What was written.
+#[derive(Default)]
+struct Found {
+    /// The sources that have changes of flow: the buffer, and the position in it.
+    sources: BTreeSet<(usize, usize)>,
+    /// Ranges of which a part is left out.
+    omitted: u64,
+}
+
+impl Found {
+    /// The next lines of a source, behind those of the file before the first of them.
+    fn written(&mut self, source: (usize, usize), flows: Flows) -> String {
+        self.omitted += flows.omitted;
+        let begins = self.sources.is_empty();
+        self.sources.insert(source);
+        if begins { HEADER.to_owned() + &flows.text } else { flows.text }
+    }
+}
+
+/// Writes the changes of flow of the only source with instructions, as it is decoded. Where there is
+/// a second one, the command fails, and what was written before is no whole file.
 pub(super) fn write(
     args: &BranchesArgs,
     input: &Input,
@@ -34,63 +55,58 @@ pub(super) fn write(
     }
     let runs =
         Runs::new(input.buffers.len(), args.how.committed, selected).of_part(running.is_some());
-    // Of each buffer: the sources, by name, and their lines.
-    let found = Mutex::new(Vec::<(usize, String, Flows)>::new());
-    let work = |n: usize, job: &Job<'_>, jobs: Jobs, _: &mut listing::Write<'_>| {
+    let found = Mutex::new(Found::default());
+    let work = |n: usize, job: &Job<'_>, jobs: Jobs, out: &mut listing::Write<'_>| {
         let options = runs.options(jobs);
         let own =
             running.map(|tasks| tasks.counted(job, &options, options.selected)).transpose()?;
         let options = RunOptions { selected: own.as_ref().or(options.selected), ..options };
-        let mut all = vec![Flows::default(); job.sources.len()];
         let mut write = |parts: Vec<Flows>| {
-            for (own, part) in all.iter_mut().zip(parts) {
-                own.text += &part.text;
-                own.omitted += part.omitted;
+            let own = parts.into_iter().enumerate().filter(|(_, part)| !part.text.is_empty());
+            let mut text = String::new();
+            if let Ok(mut found) = found.lock() {
+                for (source, part) in own {
+                    text += &found.written((n, source), part);
+                }
+                // Where there are several, nothing more is written.
+                text = if found.sources.len() > 1 { String::new() } else { text };
             }
-            true
+            text.is_empty() || out(text.into_bytes())
         };
         let listener = BranchFlow::new(job.sources.len());
         let bytes = &mut *live::input_of(job.buffer);
-        let tally = if args.how.committed {
-            let listener = (listener, listing::Nothing);
-            listing::decode(job, bytes, &options, listener, &mut None, |(own, ())| write(own))?.1
-        } else {
-            run::run(job.session()?, job.buffer, bytes, listener, &options, write)?.1
-        };
-        let own = job.sources.iter().zip(all).filter(|(_, flows)| !flows.text.is_empty());
-        if let Ok(mut found) = found.lock() {
-            found.extend(own.map(|(source, flows)| {
-                (n, format!("{} of {}", source.name, job.buffer.name), flows)
-            }));
+        if args.how.committed {
+            let (listener, write) = ((listener, listing::Nothing), |(own, ())| write(own));
+            return Ok(listing::decode(job, bytes, &options, listener, &mut None, write)?.1);
         }
-        Ok(tally)
+        Ok(run::run(job.session()?, job.buffer, bytes, listener, &options, write)?.1)
     };
     let problems = listing::buffers(input, &args.threads.jobs(), &mut output, &runs, work)?;
     input.decodable()?;
     if let Some(running) = running {
         running.check()?;
     }
-    let mut found = found.into_inner().unwrap_or_default();
-    found.sort_by_key(|(n, ..)| *n);
-    if found.len() > 1 {
-        let names: Vec<String> =
-            found.iter().map(|(_, name, _)| plain::line(name).into()).collect();
+    let Found { sources, omitted } = found.into_inner().unwrap_or_default();
+    if sources.len() > 1 {
+        let names = sources.into_iter().map(|(n, source)| {
+            let job = input.job(input.buffers[n]);
+            let name = job.sources.get(source).map_or("", |source| &source.name);
+            plain::line(&format!("{name} of {}", job.buffer.name)).into_owned()
+        });
         return refused(&format!(
             "the format has one processor, and instructions are in {}; select one with --source, or \
              with --id of raw trace data",
-            names.join(", ")
+            names.collect::<Vec<String>>().join(", ")
         ));
     }
-    output.print(HEADER)?;
-    if let Some((.., flows)) = found.first() {
-        output.print(&flows.text)?;
-        if flows.omitted > 0 {
-            message::line(&format!(
-                "note: what was executed directly before {} losses of trace is left out, as the format \
-                 would have a branch taken that was not",
-                flows.omitted
-            ));
-        }
+    if sources.is_empty() {
+        output.print(HEADER)?;
+    }
+    if omitted > 0 {
+        message::line(&format!(
+            "note: what was executed directly before {omitted} losses of trace is left out, as the \
+             format would have a branch taken that was not"
+        ));
     }
     output.close()?;
     Ok(problems.answer(input, args.outcome.strict) && !input.is_contradicted())

@@ -34,7 +34,8 @@ use crate::recordings;
 use crate::sources::Sources;
 use capture::Found;
 use executed::Opened;
-use results::{History, Results};
+use history::History;
+use results::Results;
 use show::show;
 
 pub use capture::{CoverageOptions, decided, sources};
@@ -250,8 +251,7 @@ fn captures(
     let mut sources = BTreeMap::new();
     let (mut programs, mut losses, mut good) = (Vec::new(), 0u64, true);
     let mut opened = first;
-    let map = args.decision_map.as_deref().map(history::map).transpose()?;
-    let mut history = map.map(|map| History { map, blocks: Vec::new() });
+    let mut history = args.decision_map.as_deref().map(History::open).transpose()?;
     let how = CoverageOptions {
         committed: args.how.committed,
         threads: &args.threads,
@@ -275,6 +275,9 @@ fn captures(
     let mut further = args.further.iter();
     loop {
         let input = &opened.input;
+        if history.is_some() {
+            history::check(&args.input.input, input)?;
+        }
         let (found, well) = opened.covered(args, &how, output)?;
         let Found { programs: own, losses: lost, sound: well_formed, contradictions, decisions } =
             found;
@@ -291,9 +294,6 @@ fn captures(
         if matches!(args.format, CoverageFormatArg::Text) {
             output.print(&contradictions.text())?;
         }
-        if let Some(History { map, blocks }) = &mut history {
-            blocks.extend(history::of(map, &how, input, &own, output)?);
-        }
         let others = checks.then(|| programs::of_coverage(input, &own));
         match (&mut known, others) {
             (Some(known), Some(others)) => programs::add(known, others, args.force)?,
@@ -302,10 +302,13 @@ fn captures(
         for (file, covered) in &own {
             add_lines(file, covered, &mut sources);
         }
-        programs.extend(own);
         if args.by_run() {
             read.extend(input.inputs.files().iter().cloned());
         }
+        if let Some(history) = &mut history {
+            history.add(opened.input, &own);
+        }
+        programs.extend(own);
         let Some(next) = further.next() else { break };
         opened = Opened::other(args, next)?;
         let inputs = &opened.input.inputs;

@@ -1,18 +1,11 @@
 //! What `coverage` has found.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use tracewright::analysis::coverage::{ProgramCoverage, ProgramFile, SourceFile};
 use tracewright::analysis::coverage_runs::{CoverageRuns, FunctionChange};
-use tracewright::capture::gnatcov::{Block, DecisionMap};
 
-/// Executions in their order.
-pub(super) struct History {
-    /// The blocks that are wanted.
-    pub(super) map: Arc<DecisionMap>,
-    pub(super) blocks: Vec<Block>,
-}
+use super::history::History;
 
 /// What is shown.
 pub(super) struct Results<'a> {

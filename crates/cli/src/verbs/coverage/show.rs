@@ -7,7 +7,6 @@ use tracewright::analysis::coverage::{
     ObjectCoverage, ObjectFunction, ProgramCoverage, ProgramFile, SourceFile, only_functions,
 };
 use tracewright::analysis::coverage_runs::CoverageRuns;
-use tracewright::capture::gnatcov::Block;
 use tracewright::export::coverage::{CheckedLimit, CoverageView, flat, junit};
 use tracewright::views::{
     coverage, coverage_runs as runs_view, decisions as decisions_view,
@@ -15,7 +14,7 @@ use tracewright::views::{
 };
 
 use super::pages;
-use super::results::{History, Results};
+use super::results::Results;
 use crate::args::{CoverageArgs, CoverageBy, CoverageFormatArg, CoverageKind};
 use crate::exemptions::Exemptions;
 use crate::fail::Fail;
@@ -146,19 +145,16 @@ fn write(
     if args.format == CoverageFormatArg::Gnatcov {
         one_program(programs, *losses)?;
     }
-    if let Some(History { map, blocks }) = history {
+    if let Some(history) = history {
         if *losses > 0 {
             let why = "trace was lost, which the format cannot state: GNATcoverage would join \
                        evaluations across a loss";
             return Err(Fail::text(&format!("--decision-map: {why}")));
         }
         let mut trace = flat(&CoverageView { sources, programs });
-        let ends = |block: &Block| map.has(block.address.wrapping_add(block.size.into()));
-        trace.blocks.retain(|block| !ends(block));
-        trace.blocks.splice(..0, blocks.iter().copied());
+        trace.blocks.retain(|block| !history.has(block));
         trace.history = true;
-        output.put(&trace.write());
-        return output.failed();
+        return history.write(args, &trace, output);
     }
     match (args.format, args.format.format()) {
         (_, Some(format)) => {
