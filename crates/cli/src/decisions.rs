@@ -64,6 +64,9 @@ fn of_mapping(path: &Path, bytes: &Bytes) -> Result<Vec<Decision>, Fail> {
                     format!("its coverage mapping has version {version}; 4 to 7 are known")
                 }
                 MappingError::NoObject => "it is not an ELF file that can be read".to_owned(),
+                MappingError::TooLarge => {
+                    "its coverage mapping is larger than what is read: docs/limits.md".to_owned()
+                }
                 _ => "its coverage mapping is damaged".to_owned(),
             },
         )

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::common::{Folder, Output, args};
+use crate::hostile_mappings::{long_paths, many_expressions, many_paths, packed_mapping};
 use crate::hostile_programs::{many_sections, overlapping_functions, shared_segments};
 
 /// How a row of the page is tested.
@@ -30,6 +31,7 @@ const SPACES: &str = "image/src/address_spaces/tests.rs";
 const MEMORY: &str = "cli/tests/cli/memory.rs";
 const STACKS: &str = "analysis/src/stacks/tests.rs";
 
+const MAPPED: &str = "coverage --decisions FOLDER/mapping.o";
 const ETM3: &str = "decode --protocol ETM3 --config ETMCR=0 --config ETMIDR=0x4114f250 --pins";
 
 /// The first column of each row of the tables of limits, and its tests.
@@ -144,6 +146,13 @@ const ROWS: &[(&str, &[Test])] = &[
         Input { make: overlapping_functions, words: "coverage --by decision --decisions FOLDER/decisions.json", code: 0, text: "more branches than are followed" }]),
     ("pairs of a branch and a region of a coverage mapping that are compared, in a function", &[
         Named("symbols/src/coverage_mapping/function.rs", "fn large_functions_are_not_compared")]),
+    ("files, expressions or regions of a function in a coverage mapping", &[
+        Input { make: many_expressions, words: MAPPED, code: 2, text: "its coverage mapping is larger than what is read" }]),
+    ("paths of source files in a coverage mapping: of all units; of all decisions", &[
+        Input { make: many_paths, words: MAPPED, code: 2, text: "its coverage mapping is larger than what is read" },
+        Input { make: long_paths, words: MAPPED, code: 2, text: "its coverage mapping is larger than what is read" }]),
+    ("a compressed section with a coverage mapping: the size that it states", &[
+        Input { make: packed_mapping, words: MAPPED, code: 2, text: "its coverage mapping is larger than what is read" }]),
     ("sections of a program file, and functions in them", &[
         Input { make: many_sections, words: "functions", code: 0, text: "1  100.0  f\n" }]),
     ("tables of calls with unwind targets", &[

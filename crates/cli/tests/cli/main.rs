@@ -25,6 +25,7 @@ mod gnatcov;
 mod heater;
 mod help;
 mod hostile;
+mod hostile_mappings;
 mod hostile_programs;
 mod images;
 mod index;

@@ -12,10 +12,17 @@ use super::reader::Reader;
 /// The most bytes of names of files for each byte that is compressed.
 const RATIO: usize = 256;
 
+/// The most bytes of the paths of all files: each has that of the folder of compilation.
+const MOST_PATHS: usize = 1 << 26;
+/// What a path takes in memory beside its bytes.
+const PATH: usize = size_of::<String>();
+
 /// The names of files of all units, by their hashes.
 #[derive(Default)]
 pub(super) struct Files {
     pub(super) all: HashMap<u64, Vec<String>>,
+    /// The bytes of their paths.
+    size: usize,
 }
 
 impl Files {
@@ -37,7 +44,11 @@ impl Files {
             let names = from.take(len as usize).ok_or(MappingError::Damaged)?;
             let hash = md5::compute(names).0;
             let hash = hash.first_chunk().map_or(0, |first| u64::from_le_bytes(*first));
-            let read = file_names(names, version).ok_or(MappingError::Damaged)?;
+            let read = file_names(names, version, &mut self.size);
+            let read = read.ok_or(match self.size > MOST_PATHS {
+                true => MappingError::TooLarge,
+                false => MappingError::Damaged,
+            })?;
             self.all.insert(hash, read);
             let padding = len.wrapping_neg() % 8;
             from.take((padding as usize).min(from.bytes.len()));
@@ -50,8 +61,9 @@ impl Files {
     }
 }
 
-/// The names of the files of a unit.
-fn file_names(bytes: &[u8], version: u32) -> Option<Vec<String>> {
+/// The names of the files of a unit, whose size is added to `size`. `None`, too, where this is then
+/// more than [`MOST_PATHS`].
+fn file_names(bytes: &[u8], version: u32, size: &mut usize) -> Option<Vec<String>> {
     let mut from = Reader { bytes, little: true };
     let count = from.number()?;
     let (whole, packed) = (from.number()?, from.number()?);
@@ -72,7 +84,12 @@ fn file_names(bytes: &[u8], version: u32) -> Option<Vec<String>> {
         let name = String::from_utf8_lossy(from.take(len)?).into_owned();
         // From version 6 on, the first is the folder of compilation.
         let relative = version >= 5 && n > 0 && !name.starts_with('/') && !is_windows(&name);
-        all.push(match all.first().filter(|_| relative) {
+        let folder = all.first().filter(|_| relative);
+        *size = size.saturating_add(name.len() + folder.map_or(0, String::len) + PATH);
+        if *size > MOST_PATHS {
+            return None;
+        }
+        all.push(match folder {
             Some(folder) if !folder.is_empty() => format!("{folder}/{name}"),
             _ => name,
         });

@@ -3,12 +3,14 @@
 use std::collections::{HashMap, HashSet};
 
 use super::reader::{Counter, Reader};
-use super::{CoverageMapping, MappedCondition, MappedDecision, Region};
+use super::{CoverageMapping, MappedCondition, MappedDecision, MappingError, Region};
 
 /// The most conditions of a decision.
 const MOST_CONDITIONS: u64 = 32767;
 /// The most branches of a function whose decisions are described: each is compared with each.
 const MOST_BRANCHES: usize = 4096;
+/// The most files, expressions or regions of a function.
+const MOST_ENTRIES: usize = 1 << 20;
 /// The most pairs of a branch and a region that are compared in a function.
 const MOST_PAIRS: usize = 1 << 26;
 
@@ -42,17 +44,45 @@ pub(super) struct Function<'a> {
 }
 
 impl<'a> Function<'a> {
-    pub(super) fn read(from: &mut Reader<'_>, names: &'a [String]) -> Option<Function<'a>> {
+    pub(super) fn read(
+        from: &mut Reader<'_>,
+        names: &'a [String],
+    ) -> Result<Function<'a>, MappingError> {
         let mut own = Function { files: Vec::new(), expressions: Vec::new(), regions: Vec::new() };
+        own.fill(from, names).ok_or(match own.has_most() {
+            true => MappingError::TooLarge,
+            false => MappingError::Damaged,
+        })?;
+        Ok(own)
+    }
+
+    /// Whether there are as many entries as there may be.
+    fn has_most(&self) -> bool {
+        let sizes = [self.files.len(), self.expressions.len(), self.regions.len()];
+        sizes.iter().any(|size| *size >= MOST_ENTRIES)
+    }
+
+    /// Reads the entries. `None`: they are damaged, or too many.
+    fn fill(&mut self, from: &mut Reader<'_>, names: &'a [String]) -> Option<()> {
+        let own = self;
         for _ in 0..from.number()? {
+            if own.has_most() {
+                return None;
+            }
             own.files.push(names.get(usize::try_from(from.number()?).ok()?)?);
         }
         for _ in 0..from.number()? {
+            if own.has_most() {
+                return None;
+            }
             own.expressions.push([Counter::of(from.number()?), Counter::of(from.number()?)]);
         }
         for file in 0..own.files.len() {
             let mut line = 0u64;
             for _ in 0..from.number()? {
+                if own.has_most() {
+                    return None;
+                }
                 let header = from.number()?;
                 let mut kind = match (header & 3, header >> 2 & 1, header >> 3) {
                     (0, 1, file) => Kind::Expansion(usize::try_from(file).ok()?),
@@ -91,7 +121,14 @@ impl<'a> Function<'a> {
                 own.regions.push(Mapped { file, region, kind });
             }
         }
-        Some(own)
+        Some(())
+    }
+
+    /// The most bytes of paths that [`decisions`](Self::decisions) appends.
+    pub(super) fn paths(&self) -> usize {
+        let is_branch = |own: &&Mapped| !matches!(own.kind, Kind::Code(_) | Kind::Gap);
+        let longest = self.files.iter().map(|name| name.len()).max().unwrap_or_default();
+        longest.saturating_mul(self.regions.iter().filter(is_branch).count())
     }
 
     /// The expansion that has each file.

@@ -15,12 +15,17 @@ mod reader;
 
 use std::collections::HashSet;
 
-use object::{Object, ObjectSection};
+use object::{CompressionFormat, Object, ObjectSection};
 use tracewright_image::Bytes;
 
 use files::Files;
 use function::Function;
 use reader::Reader;
+
+/// The most bytes of a section for each byte that is compressed.
+const RATIO: u64 = 256;
+/// The most bytes of the paths of all decisions, and of conditions that are none.
+const MOST_PATHS: usize = 1 << 28;
 
 /// A place in a source file: line and column, both from 1.
 pub type Place = (u32, u32);
@@ -95,6 +100,8 @@ pub enum MappingError {
     Version(u32),
     /// It is damaged.
     Damaged,
+    /// It has more of something than is read.
+    TooLarge,
 }
 
 impl CoverageMapping {
@@ -108,7 +115,16 @@ impl CoverageMapping {
         let little = file.is_little_endian();
         let named = |name: &'static str| {
             let sections = file.sections().filter(move |section| section.name() == Ok(name));
-            sections.map(|section| section.uncompressed_data().map_err(|_| MappingError::Damaged))
+            sections.map(|section| {
+                let damaged = |_| MappingError::Damaged;
+                let data = section.compressed_data().map_err(damaged)?;
+                let most = (data.data.len() as u64).saturating_mul(RATIO);
+                // The stated size is allocated at once.
+                if data.format != CompressionFormat::None && data.uncompressed_size > most {
+                    return Err(MappingError::TooLarge);
+                }
+                data.decompress().map_err(damaged)
+            })
         };
         let mut names = Files::default();
         for section in named("__llvm_covmap") {
@@ -117,7 +133,7 @@ impl CoverageMapping {
         if names.all.is_empty() {
             return Err(MappingError::None);
         }
-        let mut mapping = CoverageMapping::default();
+        let (mut mapping, mut paths) = (CoverageMapping::default(), 0usize);
         for section in named("__llvm_covfun") {
             let section = section?;
             let mut from = Reader { bytes: &section, little };
@@ -130,7 +146,11 @@ impl CoverageMapping {
                 let body = from.take(len as usize).ok_or(MappingError::Damaged)?;
                 let files = names.of(reference).ok_or(MappingError::Damaged)?;
                 let mut own = Reader { bytes: body, little };
-                let function = Function::read(&mut own, files).ok_or(MappingError::Damaged)?;
+                let function = Function::read(&mut own, files)?;
+                paths = paths.saturating_add(function.paths());
+                if paths > MOST_PATHS {
+                    return Err(MappingError::TooLarge);
+                }
                 function.decisions(&mut mapping);
                 // Records begin at multiples of 8.
                 let used = section.len() - from.bytes.len();
