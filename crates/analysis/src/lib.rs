@@ -76,6 +76,7 @@ pub mod exemptions;
 pub mod flat;
 pub mod functions;
 pub mod itm;
+mod known_blocks;
 mod listed_samples;
 mod local_time;
 mod outermost;

@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
-use tracewright_base::{Batch, Element, Kind, Range};
+use tracewright_base::{Batch, BlockStep, Element, Kind, Part, Range};
 use tracewright_capture::gnatcov::{Block, DecisionMap};
-use tracewright_decode::listener::{each_part, each_turn};
+use tracewright_decode::listener::each_turn;
 use tracewright_decode::{Fork, Listener, Size};
+use tracewright_image::MemoryId;
+
+use crate::known_blocks::KnownBlocks;
 
 /// Lists each execution of the blocks of a decision map, by source.
 #[derive(Debug)]
@@ -16,12 +19,15 @@ pub struct BlockHistory {
     /// The last block of each source, whose outcome may be corrected.
     last: Vec<Option<Block>>,
     found: Vec<(usize, Block)>,
+    /// Whether the map has the cached blocks of each source.
+    known: Vec<KnownBlocks<bool>>,
 }
 
 impl BlockHistory {
     /// Of this number of sources, whose program is loaded with `bias`.
     pub fn new(map: Arc<DecisionMap>, bias: u64, sources: usize) -> BlockHistory {
-        BlockHistory { map, bias, last: vec![None; sources], found: Vec::new() }
+        let known = vec![KnownBlocks::default(); sources];
+        BlockHistory { map, bias, last: vec![None; sources], found: Vec::new(), known }
     }
 
     fn settle(&mut self, source: usize) {
@@ -29,12 +35,38 @@ impl BlockHistory {
         self.found.extend(last.map(|block| (source, block)));
     }
 
+    /// Whether the map has what ends where the range ends.
+    fn has(&self, range: &Range) -> bool {
+        let start = range.start.wrapping_sub(self.bias);
+        self.map.has(start.wrapping_add(range.bytes.into()))
+    }
+
+    fn steps(&mut self, batch: &Batch<'_>, steps: &[BlockStep]) {
+        let source = batch.source;
+        if let Some(known) = self.known.get_mut(source) {
+            // The map has addresses of one memory.
+            known.prepare(MemoryId::default(), &batch.blocks);
+        }
+        for step in steps {
+            self.settle(source);
+            let known = self.known.get(source).and_then(|known| known.get(step.id()));
+            if known == Some(false) {
+                continue;
+            }
+            let Some(range) = batch.range(*step) else { continue };
+            let has = self.has(&range);
+            if let Some(known) = self.known.get_mut(source) {
+                known.insert(step.id(), has);
+            }
+            self.range(source, &range);
+        }
+    }
+
     fn range(&mut self, source: usize, range: &Range) {
         let address = range.start.wrapping_sub(self.bias);
-        let end = address.wrapping_add(u64::from(range.bytes));
         // A block of the map is smaller.
         let Ok(size) = u16::try_from(range.bytes) else { return };
-        if !self.map.has(end) {
+        if !self.has(range) {
             return;
         }
         let branch = matches!(range.last.kind, Kind::Branch | Kind::Indirect);
@@ -60,7 +92,13 @@ impl Listener for BlockHistory {
     }
 
     fn batch(&mut self, batch: &Batch<'_>) {
-        each_part(self, batch, |history, turns| each_turn(history, batch.source, turns));
+        for part in batch.parts() {
+            match part {
+                Part::Steps(steps) => self.steps(batch, steps),
+                Part::Element(at, element) => self.element(batch.source, at, element),
+                Part::Turns(turns) => each_turn(self, batch.source, &turns),
+            }
+        }
     }
 }
 

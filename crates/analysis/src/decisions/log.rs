@@ -1,6 +1,7 @@
 //! The branches of decisions that a trace executes, and the transfers of control between them.
 
 use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
 use std::sync::Arc;
 
 use tracewright_base::{Batch, BlockStep, Element, Gap, Kind, Part, Range, Start, Turns};
@@ -8,6 +9,8 @@ use tracewright_decode::{Event, Fork, Listener, Program, Size};
 use tracewright_image::{Image, MemoryId};
 
 use super::copies::{BranchOf, Copies};
+use crate::counts::Mix;
+use crate::known_blocks::KnownBlocks;
 use crate::program_file::{ProgramFile, file_of};
 use crate::stacks::Part as Transferred;
 use crate::transfers::{SourceState, Transfers};
@@ -52,7 +55,9 @@ pub struct DecisionListener {
     programs: Arc<Vec<Program>>,
     images: HashMap<(u16, MemoryId), Option<Arc<Image>>>,
     /// Branches that were looked up, by source, memory and address.
-    known: HashMap<(u16, MemoryId, u64), Option<BranchOf>>,
+    known: HashMap<(u16, MemoryId, u64), Option<BranchOf>, BuildHasherDefault<Mix>>,
+    /// The branches at the ends of the cached blocks of each source.
+    ends: Vec<KnownBlocks<Option<BranchOf>>>,
     pending: Vec<Pending>,
     marks: Vec<Mark>,
 }
@@ -67,13 +72,15 @@ impl DecisionListener {
         programs: Vec<Program>,
     ) -> DecisionListener {
         let pending = vec![Pending::default(); programs.len()];
+        let ends = vec![KnownBlocks::default(); programs.len()];
         DecisionListener {
             transfers,
             files,
             copies,
             programs: Arc::new(programs),
             images: HashMap::new(),
-            known: HashMap::new(),
+            known: HashMap::default(),
+            ends,
             pending,
             marks: Vec::new(),
         }
@@ -137,20 +144,39 @@ impl DecisionListener {
 
     /// Executed blocks: those up to a branch of a decision are taken at once.
     fn steps(&mut self, batch: &Batch<'_>, mut steps: &[BlockStep]) {
+        let (source, memory) = (batch.source, self.transfers.memory(batch.source));
+        if let Some(ends) = self.ends.get_mut(source) {
+            ends.prepare(memory, &batch.blocks);
+        }
         while !steps.is_empty() {
-            self.settle(batch.source);
-            let ends = |own: &mut Self, step: &BlockStep| {
-                let range = batch.range(*step);
-                range.and_then(|range| own.condition(batch.source, &range)).is_some()
-            };
-            let count = steps.iter().take_while(|step| !ends(self, step)).count();
-            let (own, rest) = steps.split_at((count + 1).min(steps.len()));
+            self.settle(source);
+            let mut taken = None;
+            let count = steps.iter().take_while(|step| {
+                taken = self.end(batch, **step).map(|branch| (branch, step.taken()));
+                taken.is_none()
+            });
+            let (own, rest) = steps.split_at((count.count() + 1).min(steps.len()));
             self.transfers.batch(&batch.with_steps(own));
-            if let Some(range) = own.last().and_then(|step| batch.range(*step)) {
-                self.executed(batch.source, &range, 1);
+            if let Some((branch, taken)) = taken
+                && let Some(pending) = self.pending.get_mut(source)
+            {
+                pending.0 = Some(Taken { branch, taken, times: 1 });
             }
             steps = rest;
         }
+    }
+
+    /// The condition that the branch at the end of a block evaluates.
+    #[inline]
+    fn end(&mut self, batch: &Batch<'_>, step: BlockStep) -> Option<BranchOf> {
+        if let Some(known) = self.ends.get(batch.source).and_then(|ends| ends.get(step.id())) {
+            return known;
+        }
+        let found = batch.range(step).and_then(|range| self.condition(batch.source, &range));
+        if let Some(ends) = self.ends.get_mut(batch.source) {
+            ends.insert(step.id(), found);
+        }
+        found
     }
 
     fn turns(&mut self, source: usize, turns: &Turns<'_>) {
@@ -237,7 +263,8 @@ impl Fork for DecisionListener {
             copies: Arc::clone(&self.copies),
             programs: Arc::clone(&self.programs),
             images: HashMap::new(),
-            known: HashMap::new(),
+            known: HashMap::default(),
+            ends: vec![KnownBlocks::default(); self.pending.len()],
             pending: vec![Pending::default(); self.pending.len()],
             marks: Vec::new(),
         }
