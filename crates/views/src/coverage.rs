@@ -45,7 +45,7 @@ pub fn files_text(sources: &BTreeMap<String, SourceFile>) -> String {
         "lines",
         "%",
         unknown("unknown"),
-        "outcomes",
+        "branches",
         "%",
         "functions",
         "%"

@@ -55,7 +55,7 @@ pub fn text(runs: &CoverageRuns) -> String {
         }
         let _ = writeln!(out, "{losses:>7}  {name}");
     };
-    let heads = ["lines", "outcomes", "functions", "decisions"];
+    let heads = ["lines", "branches", "functions", "decisions"];
     row(heads.map(|head| (head.to_owned(), "added".to_owned())), "losses", "run");
     for (run, parts) in runs.runs.iter().zip(runs.parts()) {
         let parts = parts.map(|part| (part.covered.to_string(), part.added.to_string()));

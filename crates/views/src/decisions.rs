@@ -26,6 +26,21 @@ fn part(totals: Totals) -> String {
     format!("{}/{}{unknown}", totals.executed, totals.all)
 }
 
+/// The totals in a line, where there are decisions.
+pub fn summary(sources: &BTreeMap<String, SourceFile>) -> String {
+    let [outcomes, values, independent] = totals(sources);
+    if outcomes.all == 0 {
+        return String::new();
+    }
+    format!(
+        "decisions: {} outcomes, {} values of conditions, {} conditions by MC/DC; --by decision \
+         lists them\n",
+        part(outcomes),
+        part(values),
+        part(independent)
+    )
+}
+
 /// The values of an evaluation in the order of the conditions: `T`, `F`, or `-` where one was not
 /// evaluated.
 fn values(vector: &Vector) -> String {
@@ -34,13 +49,14 @@ fn values(vector: &Vector) -> String {
 }
 
 /// A row for each decision, and below it what is not covered; then the sum. `?2`: two are unknown.
+/// The columns have the names of the kinds of `--fail-under`.
 pub fn text(sources: &BTreeMap<String, SourceFile>) -> String {
     let mut out = String::new();
     let row = |totals: [Totals; 3], name: &str| {
         let [outcomes, values, independent] = totals.map(part);
         format!("{outcomes:>12} {values:>12} {independent:>12}  {name}\n")
     };
-    let _ = writeln!(out, "{:>12} {:>12} {:>12}  decision", "outcomes", "conditions", "MC/DC");
+    let _ = writeln!(out, "{:>12} {:>12} {:>12}  decision", "decisions", "conditions", "MC/DC");
     for (path, source) in sources {
         for own in &source.decisions {
             let (line, column) = own.decision.region.start;

@@ -1,5 +1,6 @@
 //! Exemptions in TOML.
 
+use toml::value::Datetime;
 use toml::{Table, Value};
 use tracewright_base::Invalid;
 
@@ -59,10 +60,12 @@ fn exemption((path, number): (&str, usize), value: &Value) -> Result<Exemption, 
     };
     let needed = |key: &str| text(key)?.ok_or_else(|| format!("`{key}` is missing"));
     let date = match table.get("date") {
-        Some(Value::Datetime(date)) => date.to_string(),
-        Some(_) => needed("date")?,
+        Some(Value::Datetime(date)) => Some(*date),
+        Some(_) => needed("date")?.parse().ok(),
         None => return Err("`date` is missing".to_owned()),
     };
+    let date = date.filter(|own: &Datetime| own.time.is_none() && own.date.is_some());
+    let date = date.ok_or("date: expected a day as YYYY-MM-DD, such as 2026-11-30")?.to_string();
     let hash = match text("hash")? {
         None => None,
         Some(hash) => {

@@ -171,7 +171,7 @@ fn stale_and_unused() {
         assert_eq!(unused(keys, hash).to_string(), want, "{keys}");
     }
     // Two exemptions of the same part, and a file that cannot be read.
-    let one = format!("[[exempt]]\n{f}\nreason = \"r\"\nby = \"b\"\ndate = \"d\"\n");
+    let one = format!("[[exempt]]\n{f}\nreason = \"r\"\nby = \"b\"\ndate = \"2026-01-02\"\n");
     let one = format!("{one}hash = \"{}\"\n", digest(3..=6));
     let all = read("e.toml", &format!("{one}{one}")).expect("exemptions");
     let applied = apply(&mut sources(), &all, |_, _| Ok(TEXT.to_owned()));
@@ -198,6 +198,11 @@ fn wrong_tables() {
         (good.replace("\"r\"", "\" \""), "reason: expected a text that is not empty"),
         (good.replace("by = \"b\"\n", ""), "`by` is missing"),
         (good.replace("date = 2026-01-02\n", ""), "`date` is missing"),
+        (good.replace("2026-01-02", "\"soon\""), "exemption 1: date: expected a day as YYYY-MM-DD"),
+        (good.replace("2026-01-02", "\"2026-02-30\""), "date: expected a day"),
+        (good.replace("2026-01-02", "2026-01-02T03:04:05"), "date: expected a day"),
+        (good.replace("2026-01-02", "03:04:05"), "date: expected a day"),
+        (good.replace("2026-01-02", "20260102"), "date: expected a text"),
         (format!("{good}hash = \"1\"\n"), "hash: expected 64"),
         (format!("{good}kind = \"x\"\n"), "kind: expected one of lines, branches"),
         (format!("{good}lines = \"5-3\"\n"), "lines: expected a line or ranges"),

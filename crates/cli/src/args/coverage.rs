@@ -87,7 +87,8 @@ pub struct CoverageArgs {
     #[arg(long, conflicts_with_all = ["by", "format", "annotate"])]
     pub uncovered: bool,
     /// Exit with 1 if fewer lines were executed, in percent, or less of another kind (repeatable):
-    /// lines, branches (outcomes), functions; with --decisions outcomes, conditions (values), mcdc.
+    /// lines, branches (outcomes), functions; with --decisions decisions (outcomes), conditions
+    /// (values), mcdc.
     /// What is unknown is not covered; what is exempted is not counted.
     #[arg(long, value_name = "[KIND=]PERCENT", value_parser = fail_under)]
     pub fail_under: Vec<(CoverageKind, f64)>,
@@ -250,7 +251,7 @@ pub enum CoverageKind {
     /// Functions.
     Functions,
     /// Outcomes of decisions.
-    Outcomes,
+    Decisions,
     /// Values of conditions.
     Conditions,
     /// Conditions that were shown to decide the outcome.
@@ -263,21 +264,26 @@ impl CoverageKind {
         ("lines", CoverageKind::Lines, "lines were executed"),
         ("branches", CoverageKind::Branches, "outcomes of branches occurred"),
         ("functions", CoverageKind::Functions, "functions were executed"),
-        ("outcomes", CoverageKind::Outcomes, "outcomes of decisions occurred"),
+        ("decisions", CoverageKind::Decisions, "outcomes of decisions occurred"),
         ("conditions", CoverageKind::Conditions, "values of conditions occurred"),
         ("mcdc", CoverageKind::Mcdc, "conditions were shown to decide the outcome"),
     ];
 
     /// Whether it is of decisions.
     pub fn is_of_decisions(self) -> bool {
-        matches!(self, CoverageKind::Outcomes | CoverageKind::Conditions | CoverageKind::Mcdc)
+        matches!(self, CoverageKind::Decisions | CoverageKind::Conditions | CoverageKind::Mcdc)
     }
 }
+
+/// The former name of [`CoverageKind::Decisions`].
+const FORMER: &str = "outcomes";
 
 /// A number from 0 to 100, with the kind in front of it.
 fn fail_under(text: &str) -> Result<(CoverageKind, f64), String> {
     let (kind, number) = text.split_once('=').unwrap_or(("lines", text));
-    let Some((_, kind, _)) = CoverageKind::ALL.into_iter().find(|(name, ..)| *name == kind) else {
+    let known =
+        |(name, ..): &(&str, _, _)| *name == if kind == FORMER { "decisions" } else { kind };
+    let Some((_, kind, _)) = CoverageKind::ALL.into_iter().find(known) else {
         let names = CoverageKind::ALL.map(|(name, ..)| name).join(", ");
         return Err(format!("`{kind}` is not one of {names}"));
     };

@@ -8,6 +8,7 @@ mod call_tree;
 mod common;
 mod core_dumps;
 mod coverage;
+mod coverage_names;
 mod coverage_pages;
 mod coverage_runs;
 mod demo;

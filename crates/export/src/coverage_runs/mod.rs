@@ -18,6 +18,7 @@ mod tests;
 mod write;
 
 pub use read::{RunsError, read, read_head};
+pub use record::begin;
 pub use write::{identify, write};
 
 /// The version of the format.

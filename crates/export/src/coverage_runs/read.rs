@@ -15,7 +15,7 @@ use tracewright_symbols::Region;
 use super::VERSION;
 use super::record::{
     DECISION, DecisionRecord, END, EndRecord, FILE, FileRecord, HEAD, Head, NextRecord, PROGRAM,
-    ProgramRecord, RUN, RunRecord, ValuesCell,
+    ProgramRecord, RUN, RunRecord, ValuesCell, begin,
 };
 use super::sets::parse;
 
@@ -108,7 +108,7 @@ impl<'a> Reader<'a> {
 
     fn head(&mut self) -> Result<(), RunsError> {
         let none = "not a file of runs";
-        let begin = format!("{{\"type\":\"{HEAD}\",");
+        let begin = begin();
         if !self.bytes.starts_with(begin.as_bytes()) {
             return self.wrong(none);
         }

@@ -136,6 +136,11 @@ pub(super) struct EndRecord {
 }
 
 pub(super) const HEAD: &str = "coverage-runs";
+
+/// The bytes with which each file begins.
+pub fn begin() -> String {
+    format!("{{\"type\":\"{HEAD}\",")
+}
 pub(super) const PROGRAM: &str = "program";
 pub(super) const RUN: &str = "run";
 pub(super) const FILE: &str = "file";

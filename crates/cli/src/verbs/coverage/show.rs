@@ -55,7 +55,7 @@ pub(super) fn show(
         _ => write(args, &results, (exemptions, &object), output)?,
     }
     for own in limits.iter().filter(|own| !own.met) {
-        message::line(&own.measured);
+        message::error(&own.measured);
     }
     Ok(limits.iter().all(|own| own.met))
 }
@@ -71,7 +71,7 @@ fn limit(
         CoverageKind::Lines => lines,
         CoverageKind::Branches => branches,
         CoverageKind::Functions => functions,
-        CoverageKind::Outcomes => outcomes,
+        CoverageKind::Decisions => outcomes,
         CoverageKind::Conditions => conditions,
         CoverageKind::Mcdc => mcdc,
     };
@@ -181,6 +181,9 @@ fn write(
                     .map_or_else(String::new, |own| exemptions_view::text(&own.all, &own.uses)),
             };
             output.print(&text)?;
+            if matches!(args.by, CoverageBy::File | CoverageBy::Function) {
+                output.print(&decisions_view::summary(sources))?;
+            }
             match args.by {
                 // These count parts that are exempted apart.
                 CoverageBy::File | CoverageBy::Function | CoverageBy::Decision => {
