@@ -1,7 +1,7 @@
 //! The requirements that the suite checks.
 
 use super::found::Found;
-use super::{coverage, decoding};
+use super::{coverage, decoding, independence};
 
 /// The digests of the results.
 pub(super) const RESULTS: &str = include_str!("results.txt");
@@ -43,5 +43,6 @@ pub(super) const CHECKS: &[Check] = &[
     check("COV-1", "executions of lines, outcomes of branches, functions", coverage::whole),
     check("COV-2", "what a loss may hide is unknown, never not executed", coverage::losses),
     check("COV-3", "outcomes, values of conditions, what is not measurable", coverage::decisions),
+    check("COV-4", "conditions that evaluations show to be independent", independence::conditions),
     check("COV-5", "a sum of runs does not depend on their order", coverage::runs),
 ];

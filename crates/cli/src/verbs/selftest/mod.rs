@@ -17,6 +17,7 @@ mod checks;
 mod coverage;
 mod decoding;
 mod found;
+mod independence;
 mod suite;
 
 use std::collections::BTreeMap;
