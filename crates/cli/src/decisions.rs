@@ -224,13 +224,13 @@ impl Measure {
         Measure { decisions, files, copies, evaluations: Mutex::default() }
     }
 
-    /// What finds the branches of a buffer, and their evaluations; `None` where no decisions are
-    /// wanted.
+    /// What finds the branches of a buffer, and their evaluations, of these `threads`, or of all;
+    /// `None` where no decisions are wanted.
     pub fn begin(
         &self,
         switches: &SwitchArgs,
         job: &Job<'_>,
-        path: &Path,
+        (path, threads): (&Path, Option<BTreeSet<usize>>),
     ) -> Result<Option<(DecisionListener, Evaluation)>, Fail> {
         if self.decisions.is_empty() {
             return Ok(None);
@@ -239,7 +239,7 @@ impl Measure {
         let tasks = tasks::of(switches, job, &code, path)?;
         let (decisions, copies) = (Arc::clone(&self.decisions), Arc::clone(&self.copies));
         let sources = (job.sources.len(), &code, tasks.switches());
-        let evaluation = Evaluation::new(decisions, Arc::clone(&copies), sources);
+        let evaluation = Evaluation::new(decisions, Arc::clone(&copies), sources).of(threads);
         let transfers = stacks::transfers(job, &code, false).watching(&tasks);
         let programs = job.sources.iter().map(|source| source.program.clone()).collect();
         let files = Arc::clone(&self.files);

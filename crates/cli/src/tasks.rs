@@ -279,6 +279,15 @@ impl<'a> WhileRunning<'a> {
 
     /// When they run in a buffer, which is decoded for it.
     pub fn running(&self, job: &Job<'_>, options: &RunOptions<'_>) -> Result<Running, Fail> {
+        Ok(self.runs(job, options)?.0)
+    }
+
+    /// The same, with the numbers of their threads in all of the buffer.
+    fn runs(
+        &self,
+        job: &Job<'_>,
+        options: &RunOptions<'_>,
+    ) -> Result<(Running, BTreeSet<usize>), Fail> {
         refuse_pipe(job)?;
         let code = job.code();
         let tasks = of(self.switches, job, &code, self.path)?;
@@ -288,7 +297,7 @@ impl<'a> WhileRunning<'a> {
         let visitor = (ThreadList::new(&tasks), ThreadRuns::default());
         let ((list, runs), ..) = stacks::run(job, &whole, &code, &tasks, visitor, |_| true)?;
         let chosen = self.chosen.threads(&listed(job, &code, &tasks, &list));
-        Ok(Running::new(&runs, |thread| chosen.contains(&thread)))
+        Ok((Running::new(&runs, |thread| chosen.contains(&thread)), chosen))
     }
 
     /// The part of a buffer in which they run: of the part `selected`, or of all of it.
@@ -309,8 +318,19 @@ impl<'a> WhileRunning<'a> {
         options: &RunOptions<'_>,
         selected: Option<&Selected>,
     ) -> Result<Selected, Fail> {
-        let part = self.part(job, options, selected)?;
-        Ok(Selected { running: part.running.map(Running::separate), ..part })
+        Ok(self.counted_of(job, options, selected)?.0)
+    }
+
+    /// The same, with the numbers of the threads in all of the buffer.
+    pub fn counted_of(
+        &self,
+        job: &Job<'_>,
+        options: &RunOptions<'_>,
+        selected: Option<&Selected>,
+    ) -> Result<(Selected, BTreeSet<usize>), Fail> {
+        let window = selected.map(|selected| selected.window.clone()).unwrap_or_default();
+        let (running, threads) = self.runs(job, options)?;
+        Ok((Selected { window, running: Some(running.separate()), index: None }, threads))
     }
 
     /// The tasks that are chosen.

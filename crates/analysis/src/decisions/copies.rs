@@ -25,7 +25,8 @@ const FOLLOWED: u64 = 8;
 const JOINED: &str = "its branches may evaluate other conditions, too";
 
 /// Why what is not covered in optimised code is unknown.
-const OPTIMISED: &str = "the compiler may optimise: it may also be evaluated without a branch";
+pub(super) const OPTIMISED: &str =
+    "the compiler may optimise: it may also be evaluated without a branch";
 
 /// Why what is not covered of a value is unknown.
 const UNSEEN: &str = "the compiler computes its last condition without a branch: its value is not \

@@ -219,9 +219,10 @@ impl DecisionCoverage {
         self.outcomes.iter_mut().zip(other.outcomes).for_each(|(sum, own)| add(sum, own));
         for (own, its) in self.conditions.iter_mut().zip(other.conditions) {
             own.values.iter_mut().zip(its.values).for_each(|(sum, own)| add(sum, own));
-            if its.independent == Some(true) {
-                own.independent = its.independent;
-            }
+            own.independent = match (own.independent, its.independent) {
+                (Some(a), Some(b)) => Some(a || b),
+                (a, b) => a.or(b).filter(|shown| *shown),
+            };
         }
         for (vector, count) in other.vectors {
             let sum = self.vectors.entry(vector).or_default();

@@ -1,7 +1,8 @@
 //! The evaluations of decisions, by thread and frame: what happens in a handler, in another task or
 //! in a recursive call is of another evaluation.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use std::hash::BuildHasherDefault;
 use std::sync::Arc;
 
 use super::assign::LastCondition;
@@ -12,6 +13,7 @@ use super::evaluated::Evaluated;
 use super::expression::Next;
 use super::log::{DecisionPart, Mark};
 use crate::code::Code;
+use crate::counts::Mix;
 use crate::stacks::{Begin, Ending, Position, Stacks, Visitor};
 
 /// A frame.
@@ -38,12 +40,14 @@ struct Begun {
 /// Receives the frames.
 #[derive(Debug, Default)]
 struct Frames {
-    /// By source: the frame that executed last.
-    current: Vec<Node>,
+    /// By source: the frame that executed last, where it is of a thread that is wanted.
+    current: Vec<Option<Node>>,
+    /// The threads that are wanted; all for `None`.
+    threads: Option<BTreeSet<usize>>,
     count: u64,
     losses: u64,
     /// The evaluations of each frame, by copy.
-    begun: HashMap<u64, Vec<(u32, Begun)>>,
+    begun: HashMap<u64, Vec<(u32, Begun)>, BuildHasherDefault<Mix>>,
     /// The copies whose frame ended in an evaluation, and whether it is lost.
     ended: Vec<(u32, Begun, bool)>,
 }
@@ -80,10 +84,12 @@ impl Visitor for Frames {
 
     fn run(&mut self, position: &Position, node: Node, _: u64, _: u64) {
         if self.current.len() <= position.source {
-            self.current.resize(position.source + 1, Node::default());
+            self.current.resize(position.source + 1, None);
         }
+        let threads = self.threads.as_ref();
+        let is_wanted = threads.is_none_or(|threads| threads.contains(&position.thread));
         if let Some(own) = self.current.get_mut(position.source) {
-            *own = node;
+            *own = is_wanted.then_some(node);
         }
     }
 
@@ -116,6 +122,13 @@ impl Evaluation {
         Evaluation { decisions, copies, stacks, evaluated }
     }
 
+    /// Only those of threads with these numbers; of all threads for `None`.
+    #[must_use]
+    pub fn of(mut self, threads: Option<BTreeSet<usize>>) -> Evaluation {
+        self.stacks.visitor.threads = threads;
+        self
+    }
+
     /// Takes the next part of the trace.
     pub fn part(&mut self, part: &DecisionPart) {
         let mut first = 0;
@@ -139,7 +152,7 @@ impl Evaluation {
             return;
         };
         let Frames { current, losses, begun, .. } = &mut self.stacks.visitor;
-        let Some(node) = current.get(usize::from(mark.source)) else { return };
+        let Some(Some(node)) = current.get(usize::from(mark.source)) else { return };
         let BranchOf { copy, condition, taken_is_true } = branch;
         let known = self.copies.all.get(copy as usize);
         let (Some(known), Some(evaluated)) = (known, self.evaluated.get_mut(copy as usize)) else {

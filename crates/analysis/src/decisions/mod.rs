@@ -15,6 +15,7 @@
 //! | `evidence.rs` | whether the line table shows the same |
 //! | `log.rs` | [`DecisionListener`]: the branches of decisions that a trace executes |
 //! | `evaluate.rs` | [`Evaluation`]: the evaluations of decisions by thread and frame |
+//! | `outcomes.rs` | what outcomes of branches alone cover |
 //! | `covered.rs` | [`DecisionCoverage`]: what the evaluations cover |
 //!
 //! A *decision* is an expression of conditions with `&&`, `||` and `!`; a *condition* has none of
@@ -34,6 +35,7 @@ mod evidence;
 mod expression;
 mod log;
 mod nearby;
+mod outcomes;
 mod walk;
 
 pub use copies::{Copies, Unmatched};

@@ -133,11 +133,30 @@ fn what_the_format_lacks_is_stated() {
     let both = run(&folder, "coverage demo --add heater --force --format gnatcov -o b.trace");
     assert_eq!(both.code, Some(2), "{}", both.err);
     assert!(both.err.contains("the format has one program"), "{}", both.err);
-    // Decisions are not measured while a task runs, and the reason is stated.
+    // Decisions of a task are those of the whole trace, and the reason is stated.
     fs::write(folder.path("d.json"), crate::coverage_runs::DECISIONS).unwrap();
-    let task = run(&folder, "coverage demo --decisions d.json --task ETM_0");
+    let task = run(&folder, "coverage demo --decisions d.json --task ETM_0 --offset 0..900");
     assert_eq!((task.code, task.out.as_str()), (Some(2), ""), "{}", task.err);
-    assert!(task.err.contains("an evaluation of which another task"), "{}", task.err);
+    assert!(task.err.contains("evaluations of a task are followed in the whole trace"));
+}
+
+/// Of code that may be optimised, outcomes of branches do not show which condition each evaluates.
+#[test]
+fn decisions_of_optimised_code_need_the_order() {
+    let folder = Folder::new("gnatcov-decisions");
+    example(&folder, "demo");
+    run(&folder, "coverage demo --format gnatcov -o demo.trace");
+    fs::write(folder.path("d.json"), crate::coverage_runs::DECISIONS).unwrap();
+    let words = "coverage demo.trace --image demo/program.bin --decisions d.json";
+    let found = run(&folder, &format!("{words} --by decision"));
+    assert_eq!(found.code, Some(0), "{}", found.err);
+    assert!(found.err.contains("demo.trace: it has no evaluations"), "{}", found.err);
+    assert!(found.out.contains("without the order in which branches were executed"));
+    assert!(found.out.lines().last().unwrap().trim_start().starts_with("0/8 ?8 "), "{}", found.out);
+    // Together with a capture, what this covers is covered, and nothing is "not covered".
+    let both = run(&folder, &format!("{words} --add demo --by decision"));
+    let alone = run(&folder, "coverage demo --decisions d.json --by decision");
+    assert_eq!(both.out.lines().last(), alone.out.lines().last());
 }
 
 /// Addresses of executed instructions in order, and their sizes.
@@ -242,15 +261,10 @@ fn other_programs_and_what_the_format_lacks_are_refused() {
     fs::write(folder.path("other.elf"), program).unwrap();
     let bytes = fs::read(folder.path("demo.trace")).unwrap();
     fs::write(folder.path("cut.trace"), &bytes[..bytes.len() - 3]).unwrap();
-    fs::write(folder.path("d.json"), crate::coverage_runs::DECISIONS).unwrap();
     for (words, want) in [
         ("demo.trace", "has no program, which is `program.bin`: add it with --image"),
         ("demo.trace --image other.elf", "the program is another one"),
         ("cut.trace --image demo/program.bin", "expected an entry of 8 bytes"),
-        (
-            "demo.trace --image demo/program.bin --decisions d.json",
-            "--decisions: not of an execution",
-        ),
         ("demo.trace --image demo/program.bin --task A", "it has no tasks"),
         ("demo.trace --image demo/program.bin --offset 0..9", "it has no order"),
         ("demo --decision-map demo.trace --format gnatcov", "expected a decision map (kind 3)"),

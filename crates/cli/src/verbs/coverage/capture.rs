@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex};
 use tracewright::analysis::coverage::{
     Losses, ProgramCoverage, ProgramFile, SourceFile, finish, program_files,
 };
-use tracewright::analysis::decisions::{Criterion, Decision, DecisionCoverage, DecisionPart};
+use tracewright::analysis::decisions::{
+    Criterion, Decision, DecisionCoverage, DecisionListener, DecisionPart, Evaluation,
+};
 use tracewright::analysis::{Profiler, RawProfile};
 use tracewright::decode::{Jobs, Merge, Merging};
 use tracewright::image::CacheOptions;
@@ -107,6 +109,21 @@ struct Total {
     contradictions: Contradictions,
 }
 
+/// The evaluations of some tasks: followed in the whole trace, as others run within them.
+fn evaluated(
+    job: &Job<'_>,
+    options: &RunOptions<'_>,
+    (listener, mut evaluation): (DecisionListener, Evaluation),
+) -> Result<Evaluation, Fail> {
+    let bytes = &mut *live::input_of(job.buffer);
+    let write = |part: DecisionPart| {
+        evaluation.part(&part);
+        true
+    };
+    run::run(job.session()?, job.buffer, bytes, listener, options, write)?;
+    Ok(evaluation)
+}
+
 /// The coverage of a capture, and whether the command succeeds.
 pub(super) fn one(
     how: &CoverageOptions<'_>,
@@ -149,8 +166,8 @@ pub(super) fn one(
     };
     let work = |_: usize, job: &Job<'_>, jobs: Jobs, _: &mut listing::Write<'_>| {
         let options = runs.options(jobs);
-        let own = running.as_ref().map(|tasks| tasks.counted(job, &options, options.selected));
-        let own = own.transpose()?;
+        let own = running.as_ref().map(|tasks| tasks.counted_of(job, &options, options.selected));
+        let (own, threads) = own.transpose()?.unzip();
         let options = RunOptions { selected: own.as_ref().or(options.selected), ..options };
         let programs: Vec<_> = job
             .sources
@@ -166,10 +183,15 @@ pub(super) fn one(
             return Ok(tally);
         }
         let profiler = Profiler::new(programs.iter().map(|(program, _)| program.clone()));
-        let measured = match how.running {
-            Some(running) => measure.begin(&running.switches, job, how.path)?,
+        let of_task = threads.is_some();
+        let mut measured = match how.running {
+            Some(running) => measure.begin(&running.switches, job, (how.path, threads))?,
             None => None,
         };
+        if of_task && let Some(measured) = measured.take() {
+            let whole = runs.options(options.jobs.clone());
+            measure.add(evaluated(job, &RunOptions { selected: None, ..whole }, measured)?);
+        }
         let (decisions, mut evaluation) = measured.unzip();
         let listener = ((profiler, Merging(Losses::default())), decisions);
         let mut all = (RawProfile::default(), Losses::default());

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use tracewright::Capture;
 use tracewright::ImageSource;
 use tracewright::analysis::coverage::{ProgramCoverage, ProgramFile, program_files};
+use tracewright::analysis::decisions::Copies;
 use tracewright::capture::gnatcov::{ExecutionTrace, crc32};
 use tracewright::capture::{plain, read_if};
 use tracewright::index::Window;
@@ -126,7 +127,18 @@ impl Opened {
         *covered = found.covered;
         let sound = found.outside == 0;
         let (losses, contradictions) = (found.faults, Contradictions::default());
-        let decisions = [Vec::new(), Vec::new()];
+        let decisions = match how.decisions.is_empty() {
+            true => Default::default(),
+            false => {
+                note(String::from(
+                    "it has no evaluations: whether conditions of decisions with several are \
+                     independent is unknown",
+                ));
+                let (files, all): (Vec<_>, Vec<_>) = programs.iter().cloned().unzip();
+                let own = Copies::new(how.decisions, &files).of_outcomes(how.decisions, &all);
+                [own.clone(), own]
+            }
+        };
         let found = Found { programs, losses, sound, contradictions, decisions };
         Ok((found, sound || !args.outcome.strict))
     }
@@ -146,7 +158,6 @@ fn bytes(path: &Path) -> Result<Option<Vec<u8>>, Fail> {
 fn refuse(args: &CoverageArgs) -> Result<(), Fail> {
     let part = args.window.window() != Window::default();
     let wanted = [
-        ("--decisions", !args.decisions.is_empty(), "it has no evaluations by frame"),
         ("--task", args.running.wanted(), "it has no tasks"),
         ("--offset, --time, --instruction and --at", part, "it has no order"),
         ("--parts", !args.parts.files.is_empty(), "it has no units"),

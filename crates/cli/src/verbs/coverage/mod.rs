@@ -124,10 +124,11 @@ fn measured(args: &CoverageArgs) -> Result<bool, Fail> {
         return Err(Fail::input(&args.input.input, what));
     }
     if !args.decisions.is_empty()
+        && args.window.window() != Window::default()
         && let Some(task) = args.running.task.first()
     {
-        let why = "not with --decisions: an evaluation of which another task runs a part would be \
-                   followed in parts; decisions of all tasks are measured by task without it";
+        let why = "with --decisions, evaluations of a task are followed in the whole trace: not with \
+                   --offset, --time, --instruction or --at";
         return Err(Fail::option("--task", &plain::line(task), why));
     }
     let before = coverage_runs::load(&args.runs.loaded)?;

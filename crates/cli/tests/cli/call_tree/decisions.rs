@@ -57,7 +57,7 @@ pub(super) fn decisions(snapshot: &Path, map: &Path) -> BTreeMap<usize, Value> {
 }
 
 /// The same with further options.
-fn decisions_with(snapshot: &Path, map: &Path, more: &str) -> BTreeMap<usize, Value> {
+pub(super) fn decisions_with(snapshot: &Path, map: &Path, more: &str) -> BTreeMap<usize, Value> {
     let root = map.parent().unwrap();
     let mut words = args(&format!("coverage --format json {more}"), &[snapshot]);
     words.extend(args("--decisions", &[map]));
@@ -223,6 +223,7 @@ fn check(machine: &Machine, gcc: Option<&str>, seed: u64, negates: bool) {
                 }
                 options(&snapshot, &map, &own, &want);
                 formats(&snapshot, &map, &found);
+                outcomes(&snapshot, (&map, &elf), &found, &what);
                 cut(&snapshot, &map, &own, &want, &what);
             }
             fs::remove_dir_all(&snapshot).expect("a folder");
@@ -247,7 +248,7 @@ fn options(snapshot: &Path, map: &Path, own: &Program, want: &[Vectors]) {
         tracewright(&words)
     };
     // Not all conditions of a random program are shown.
-    let output = run("--fail-under mcdc=100 --fail-under outcomes=0");
+    let output = run("--fail-under mcdc=100 --fail-under decisions=0");
     assert_eq!(output.code, Some(1), "{}", output.err);
     assert!(output.err.contains("% of the conditions were shown to decide the outcome, less than"));
     assert!(output.out.lines().last().is_some_and(|line| line.ends_with("  all")));
@@ -326,6 +327,51 @@ fn formats(snapshot: &Path, map: &Path, found: &BTreeMap<usize, Value>) {
     assert_eq!(of_gcov, known);
     assert_eq!(of_llvm, known);
     assert_eq!(of_lcov, known);
+}
+
+/// Outcomes of branches, without their order, show each value and outcome that the trace shows, and
+/// nothing else; and of decisions with one condition, whether it is independent.
+fn outcomes(
+    snapshot: &Path,
+    (map, elf): (&Path, &Path),
+    found: &BTreeMap<usize, Value>,
+    what: &str,
+) {
+    let trace = snapshot.with_extension("gnatcov");
+    let written = args("coverage --format gnatcov --quiet -o", &[&trace, snapshot]);
+    assert_eq!(tracewright(&written).code, Some(0), "{what}");
+    let alone = decisions_with(&trace, map, &format!("--image {}", elf.display()));
+    assert_eq!(alone.len(), found.len(), "{what}");
+    let occurred = |own: &Value, key: &str| own[key].as_u64().map(|count| count > 0);
+    let mut known = 0;
+    for (line, own) in &alone {
+        let want = &found[line];
+        let conditions = |own: &Value| own["conditions"].as_array().unwrap().clone();
+        let (these, those) = (conditions(own), conditions(want));
+        let several = these.len() > 1;
+        let parts = these.iter().zip(&those).chain([(own, want)]);
+        for ((own, want), key) in parts.flat_map(|part| ["false", "true"].map(|key| (part, key))) {
+            let value = occurred(own, key);
+            if value.is_some() {
+                assert_eq!(value, occurred(want, key), "{what}: line {line}: {own} {want}");
+                known += 1;
+            }
+        }
+        for (own, want) in these.iter().zip(&those) {
+            match own["independent"].as_bool() {
+                None => {}
+                own => assert_eq!((own, several), (want["independent"].as_bool(), false), "{what}"),
+            }
+        }
+        let reasons = own["unmeasured"].as_array().unwrap();
+        let is_whole = want["unmeasured"].as_array().unwrap().is_empty();
+        let has_branch = !reasons
+            .iter()
+            .any(|own| own["reason"].as_str().unwrap().contains("no branch of its own"));
+        assert!(!is_whole || reasons.is_empty() || !has_branch, "{what}: line {line}: {own}");
+    }
+    assert!(known > 40, "{what}: {known}");
+    fs::remove_file(trace).unwrap();
 }
 
 /// Of a trace whose begin or end is missing, nothing else is covered than of the whole.

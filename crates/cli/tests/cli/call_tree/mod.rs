@@ -25,6 +25,7 @@
 mod counted_tasks;
 mod coverage;
 mod decisions;
+mod decisions_of_tasks;
 mod event_tasks;
 mod formats;
 mod instrumented;
