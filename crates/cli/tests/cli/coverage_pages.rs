@@ -130,6 +130,14 @@ fn pages_have_the_numbers_of_json() {
     assert_eq!(functions.len(), names.len());
     let index = &all["index.html"];
     assert!(index.contains("met</span>") && index.contains("masking MC/DC"), "{index}");
+    assert!(index.contains("<dt>Decisions</dt><dd>4; each source file with code has some</dd>"));
+    assert!(index.contains("<dt>Qualification</dt><dd>none: evidence for a review."));
+    // Decisions of files that no one describes are stated to be missing.
+    fs::write(folder.path("o.json"), DECISIONS.replace("program.c", "other.c")).unwrap();
+    done(&folder, "coverage demo --decisions o.json --format html -o others");
+    let index = &pages(&folder.path("others"))["index.html"];
+    assert!(index.contains("so that none is counted: 1 of 1</dd>"), "{index}");
+    let index = &all["index.html"];
     let total = objects(&json, "coverage").remove(0);
     let rows = table(index, "Totals of all files");
     assert_eq!(

@@ -83,6 +83,7 @@ fn context(report: &CoverageReport<'_>) -> String {
             Criterion::UniqueCause => "unique-cause MC/DC with short circuits",
         };
         rows.push(("Conditions", criterion.to_owned()));
+        rows.push(("Decisions", described(report)));
     }
     if let Some((all, uses)) = report.exemptions {
         let parts: u64 = uses.iter().map(|own| own.exempted).sum();
@@ -100,9 +101,30 @@ fn context(report: &CoverageReport<'_>) -> String {
         "Values",
         "covered, not covered, unknown; percentages count unknown as not covered".to_owned(),
     ));
+    rows.push((
+        "Qualification",
+        "none: evidence for a review. What is covered is object code that was executed; its line \
+         table and the descriptions of decisions relate it to the source"
+            .to_owned(),
+    ));
     let rows: String =
         rows.iter().map(|(name, text)| format!("<dt>{name}</dt><dd>{text}</dd>\n")).collect();
     format!("<dl>\n{rows}</dl>\n")
+}
+
+/// Of how many source files with code decisions are known: those of others are not counted.
+fn described(report: &CoverageReport<'_>) -> String {
+    let has_code = report.sources.values().filter(|own| !own.lines.is_empty());
+    let (all, others) = has_code
+        .fold((0, 0), |(all, no), own| (all + 1, no + usize::from(own.decisions.is_empty())));
+    let count: usize = report.sources.values().map(|own| own.decisions.len()).sum();
+    match others {
+        0 => format!("{count}; each source file with code has some"),
+        _ => format!(
+            "{count}; source files with code of which no decision is described, so that none is \
+             counted: {others} of {all}"
+        ),
+    }
 }
 
 /// The programs of the runs.
