@@ -51,10 +51,11 @@ macro_rules! programs {
     };
 }
 
-const PROGRAMS: [Program; 12] = programs!(
+const PROGRAMS: [Program; 15] = programs!(
     "chains" ".c" 17 15, "loops" ".c" 14 14, "unrolled" ".c" 14 14, "inlined" ".c" 9 9,
     "switches" ".c" 10 8, "selected" ".c" 20 21, "recursed" ".c" 12 9, "interrupted" ".c" 7 6,
-    "macros" ".c" 7 8, "parser" ".c" 21 20, "classes" ".cpp" 16 10, "exceptions" ".cpp" 8 5
+    "macros" ".c" 7 8, "parser" ".c" 21 20, "classes" ".cpp" 16 10, "exceptions" ".cpp" 8 5,
+    "text" ".c" 21 19, "sorted" ".c" 22 20, "balanced" ".cpp" 14 18
 );
 
 impl Program {
@@ -141,5 +142,6 @@ macro_rules! tests {
 
 tests!(
     chains 0, loops 1, unrolled 2, inlined 3, switches 4, selected 5, recursed 6, interrupted 7,
-    macros 8, parser 9, classes 10, exceptions 11
+    macros 8, parser 9, classes 10, exceptions 11,
+    text 12, sorted 13, balanced 14
 );
