@@ -26,19 +26,17 @@ fn part(totals: Totals) -> String {
     format!("{}/{}{unknown}", totals.executed, totals.all)
 }
 
-/// The totals in a line, where there are decisions.
-pub fn summary(sources: &BTreeMap<String, SourceFile>) -> String {
+/// The totals as a text, where there are decisions.
+pub fn summary(sources: &BTreeMap<String, SourceFile>) -> Option<String> {
     let [outcomes, values, independent] = totals(sources);
-    if outcomes.all == 0 {
-        return String::new();
-    }
-    format!(
-        "decisions: {} outcomes, {} values of conditions, {} conditions by MC/DC; --by decision \
-         lists them\n",
-        part(outcomes),
-        part(values),
-        part(independent)
-    )
+    (outcomes.all > 0).then(|| {
+        format!(
+            "decisions: {} outcomes, {} values of conditions, {} conditions by MC/DC",
+            part(outcomes),
+            part(values),
+            part(independent)
+        )
+    })
 }
 
 /// The values of an evaluation in the order of the conditions: `T`, `F`, or `-` where one was not
@@ -49,7 +47,6 @@ fn values(vector: &Vector) -> String {
 }
 
 /// A row for each decision, and below it what is not covered; then the sum. `?2`: two are unknown.
-/// The columns have the names of the kinds of `--fail-under`.
 pub fn text(sources: &BTreeMap<String, SourceFile>) -> String {
     let mut out = String::new();
     let row = |totals: [Totals; 3], name: &str| {

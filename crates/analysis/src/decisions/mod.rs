@@ -45,5 +45,6 @@ pub use evaluate::{Evaluation, Evaluations};
 pub use evaluated::Vector;
 pub use expression::{Next, Tree};
 pub use nearby::same_file;
+pub use outcomes::ExecutedBranches;
 
 pub use log::{DecisionListener, DecisionPart};

@@ -1,11 +1,12 @@
 //! What outcomes of branches alone cover, without the order in which they were executed.
 
+use std::collections::BTreeMap;
+
 use super::assign::LastCondition;
 use super::copies::{Copies, Copy, OPTIMISED, Unmatched};
 use super::covered::{ConditionCoverage, DecisionCoverage};
 use super::decision::Decision;
 use super::evaluated::Vector;
-use crate::coverage::ProgramCoverage;
 
 /// Why code of an optimiser is not measured: there, the order contradicts assignments that are
 /// wrong.
@@ -14,6 +15,15 @@ const UNCHECKED: &str = "the compiler may optimise, and without the order in whi
 /// Why a copy is not measured of which not each condition has a branch.
 const NO_BRANCH: &str = "its last condition has no branch of its own: what it was follows from the \
                          order in which branches were executed";
+
+/// What was executed of a program file.
+#[derive(Clone, Copy, Debug)]
+pub struct ExecutedBranches<'a> {
+    /// Executions of each instruction that was executed, by its address in the file.
+    pub executions: &'a BTreeMap<u64, u64>,
+    /// Of each conditional branch: how often it was taken, and how often not.
+    pub outcomes: &'a BTreeMap<u64, [u64; 2]>,
+}
 
 /// What occurred of a value, false and true; none where it is not known.
 type Sides = [Option<bool>; 2];
@@ -25,7 +35,7 @@ impl Copies {
     pub fn of_outcomes(
         &self,
         decisions: &[Decision],
-        programs: &[ProgramCoverage],
+        programs: &[ExecutedBranches<'_>],
     ) -> Vec<DecisionCoverage> {
         let of = |decision: &Decision| {
             let several = decision.conditions.len() > 1;
@@ -60,7 +70,7 @@ impl Copies {
     }
 
     /// What occurred of the value of each condition of a copy.
-    fn sides(&self, number: u32, copy: &Copy, programs: &[ProgramCoverage]) -> Vec<Sides> {
+    fn sides(&self, number: u32, copy: &Copy, programs: &[ExecutedBranches<'_>]) -> Vec<Sides> {
         let has = |address: u64| {
             let mut files = self.branches.iter().zip(programs);
             files.find(|(branches, _)| branches.get(&address).is_some_and(|own| own.copy == number))
@@ -68,7 +78,7 @@ impl Copies {
         let of = |branch: &super::assign::Assigned| {
             let Some((_, covered)) = has(branch.address) else { return [None; 2] };
             let executed = covered.executions.get(&branch.address).is_some_and(|count| *count > 0);
-            let outcomes = covered.branches.get(&branch.address).copied().unwrap_or_default();
+            let outcomes = covered.outcomes.get(&branch.address).copied().unwrap_or_default();
             let [taken, not_taken] = outcomes.map(|count| count > 0);
             match (executed, taken || not_taken) {
                 // It is not known whether it was taken.
@@ -81,8 +91,8 @@ impl Copies {
     }
 }
 
-/// Adds what occurred to counts. Of values that are not known to be true or false, both occurred, or
-/// it is not known which.
+/// Adds what occurred to counts. Of values that are not known to be true or false, both occurred,
+/// or it is not known which.
 fn add(counts: &mut [Option<u64>; 2], sides: Sides, is_known: bool) {
     let sides = match (is_known, sides) {
         (true, _) | (_, [Some(true), Some(true)] | [Some(false), Some(false)]) => sides,

@@ -4,8 +4,6 @@ mod identity;
 mod load;
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, Read};
 use std::path::Path;
 
 use tracewright::analysis::coverage::{ProgramCoverage, ProgramFile, SourceFile, finish};
@@ -14,6 +12,7 @@ use tracewright::analysis::coverage_runs::{
     function_codes,
 };
 use tracewright::analysis::decisions::{Decision, DecisionCoverage};
+use tracewright::capture::open_if;
 use tracewright::export::coverage_runs::{begin, identify, write};
 use tracewright::views::function_changes::summary;
 
@@ -155,23 +154,14 @@ pub fn open(args: &CoverageArgs, inputs: &Inputs) -> Result<Option<Output>, Fail
         return refused("this file is that of --output, too");
     }
     inputs.refuse_as("--save", Some(path))?;
-    if is_other(path).map_err(|why| Fail::input(path, &why.to_string()))? {
+    let is_other = |head: &[u8]| !head.is_empty() && !head.starts_with(begin().as_bytes());
+    let other = if path.is_file() { open_if(path, &is_other) } else { Ok(None) };
+    if other.map_err(|why| Fail::input(path, &why.to_string()))?.is_some() {
         return refused(
             "this file has no runs, and is not overwritten; name another one, or remove it",
         );
     }
     Output::open(Some(path), inputs).map(Some)
-}
-
-/// Whether a file exists that is neither empty nor a file of runs.
-fn is_other(path: &Path) -> io::Result<bool> {
-    if !path.is_file() {
-        return Ok(false);
-    }
-    let mut head = Vec::new();
-    let own = begin();
-    File::open(path)?.take(own.len() as u64).read_to_end(&mut head)?;
-    Ok(!head.is_empty() && head != own.as_bytes())
 }
 
 /// Writes the file of --save.

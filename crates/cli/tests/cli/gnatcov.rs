@@ -287,8 +287,8 @@ pub fn map_of_demo(folder: &Folder) -> Vec<u8> {
     decision_map(folder, &executed(folder, "demo")).1
 }
 
-/// The branches of `demo` with a condition, and a map of them, as its description has it: the blocks
-/// are the branches. `executed` has the sizes of instructions.
+/// The branches of `demo` with a condition, and a map of them, as its description has it: the
+/// blocks are the branches. `executed` has the sizes of instructions.
 fn decision_map(folder: &Folder, executed: &[(u64, u64)]) -> (BTreeSet<u64>, Vec<u8>) {
     let lines = objects(&run(folder, "coverage demo --format json"), "line");
     let branches = lines.iter().flat_map(|line| line["branches"].as_array().unwrap());

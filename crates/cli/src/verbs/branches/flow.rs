@@ -38,8 +38,8 @@ impl Found {
     }
 }
 
-/// Writes the changes of flow of the only source with instructions, as it is decoded. Where there is
-/// a second one, the command fails, and what was written before is no whole file.
+/// Writes the changes of flow of the only source with instructions, as it is decoded. Where there
+/// is a second one, the command fails, and what was written before is no whole file.
 pub(super) fn write(
     args: &BranchesArgs,
     input: &Input,

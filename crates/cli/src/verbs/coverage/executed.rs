@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use tracewright::Capture;
 use tracewright::ImageSource;
 use tracewright::analysis::coverage::{ProgramCoverage, ProgramFile, program_files};
-use tracewright::analysis::decisions::Copies;
+use tracewright::analysis::decisions::{Copies, ExecutedBranches};
 use tracewright::capture::gnatcov::{ExecutionTrace, crc32};
 use tracewright::capture::{plain, read_if};
 use tracewright::index::Window;
@@ -134,7 +134,14 @@ impl Opened {
                     "it has no evaluations: whether conditions of decisions with several are \
                      independent is unknown",
                 ));
-                let (files, all): (Vec<_>, Vec<_>) = programs.iter().cloned().unzip();
+                let files: Vec<_> = programs.iter().map(|(file, _)| file.clone()).collect();
+                let all: Vec<_> = programs
+                    .iter()
+                    .map(|(_, own)| ExecutedBranches {
+                        executions: &own.executions,
+                        outcomes: &own.branches,
+                    })
+                    .collect();
                 let own = Copies::new(how.decisions, &files).of_outcomes(how.decisions, &all);
                 [own.clone(), own]
             }

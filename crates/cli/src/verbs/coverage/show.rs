@@ -181,8 +181,10 @@ fn write(
                     .map_or_else(String::new, |own| exemptions_view::text(&own.all, &own.uses)),
             };
             output.print(&text)?;
-            if matches!(args.by, CoverageBy::File | CoverageBy::Function) {
-                output.print(&decisions_view::summary(sources))?;
+            if matches!(args.by, CoverageBy::File | CoverageBy::Function)
+                && let Some(totals) = decisions_view::summary(sources)
+            {
+                output.print(&format!("{totals}; --by decision lists them\n"))?;
             }
             match args.by {
                 // These count parts that are exempted apart.
