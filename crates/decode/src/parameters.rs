@@ -1,7 +1,9 @@
 //! Converts parameters that a capture gives as text to the registers of their protocols.
 
 use tracewright_base::Invalid;
-use tracewright_capture::{Capture, OpenError, Origin, Problem, Register, Registers, Source, Text};
+use tracewright_capture::{
+    Capture, OpenError, Origin, Problem, Register, Registers, Source, Text, expected_names,
+};
 use tracewright_protocols::registry::{AnyProtocol, Registry};
 
 /// Converts the text parameters of every source of `capture` to registers, except those that are
@@ -18,8 +20,12 @@ fn source(source: &mut Source, protocols: &Registry) -> Result<(), OpenError> {
     // Numbers are checked, too, where the protocol has named parameters: an unknown name is an
     // error.
     let protocol = protocols.named(&source.device_type);
-    let number = |name: &str, word: &str| match protocol.and_then(|p| p.parse_value(name, word)) {
-        Some(number) => number.map(Some),
+    let number = |name: &str, word: &str| match protocol {
+        Some(protocol) => match protocol.parse_value(name, word) {
+            Some(Err(_)) if protocol.canonical(name).is_none() => Err(unknown(protocol, name)),
+            Some(number) => number.map(Some),
+            None => Ok(None),
+        },
         None => Ok(None),
     };
     let origin = |name: &str| parameter_origin(source, name);
@@ -83,6 +89,14 @@ fn source(source: &mut Source, protocols: &Registry) -> Result<(), OpenError> {
     checked.map_err(|wrong| {
         OpenError::at(parameter_origin(source, wrong.name), Problem::Parameter(wrong.why))
     })
+}
+
+/// No parameter of the protocol has this name.
+fn unknown(protocol: AnyProtocol, name: &str) -> Invalid {
+    let about = protocol.about();
+    let texts = about.texts.iter().map(|(name, _)| *name);
+    let known: Vec<&str> = about.registers.iter().map(|own| own.name).chain(texts).collect();
+    format!("no parameter is called `{name}`; {}", expected_names(name, &known)).into()
 }
 
 /// Adds a register by the name that the protocol knows it by. A value that is there stays: a
@@ -168,7 +182,18 @@ mod tests {
     #[test]
     fn wrong_parameters_are_reported() {
         for (protocol, name, value, want) in [
-            ("etrace", "profle", "spec", "profle: no parameter is called `profle`"),
+            (
+                "etrace",
+                "profle",
+                "spec",
+                "profle: no parameter is called `profle`; similar names: profile",
+            ),
+            (
+                "etrace",
+                "trap",
+                "thaddr",
+                "no parameter is called `trap`; similar names: trap_packet",
+            ),
             ("etrace", "profile", "best", "profile: `profile` cannot be `best`"),
             ("etrace", "xlen", "77", "xlen: `xlen` cannot be `77`"),
             ("ETM4", "TRCCONFIGR", "on", "TRCCONFIGR: `on` is not a number"),

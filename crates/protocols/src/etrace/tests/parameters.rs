@@ -1,8 +1,9 @@
 //! Parameters: their ranges, their texts, and the profiles. (0.026, Table 3.7;
 //! "Discovery of encoder parameters")
 
+use core::iter;
 use std::format;
-use std::string::ToString;
+use std::string::{String, ToString};
 use std::vec::Vec;
 
 use crate::etrace::config::{PARAMETERS, Profile, Version, Wrong, units};
@@ -13,6 +14,26 @@ fn all() -> impl Iterator<Item = Params> {
     units().flat_map(|(version, profile)| {
         [false, true].map(|rv64| Params::new(version, profile, rv64).unwrap())
     })
+}
+
+/// The page has a row for each parameter.
+#[test]
+fn parameters_have_a_page() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/riscv.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let mut rows = String::new();
+    for own in PARAMETERS {
+        let names = iter::once(own.name()).chain(own.register.aliases.iter().copied());
+        let names: Vec<_> = names.map(|name| format!("`{name}`")).collect();
+        let words: Vec<_> = own.words().iter().map(|(_, word)| format!("`{word}`")).collect();
+        let values = match words.as_slice() {
+            [] if own.most == u64::MAX => "an address".to_string(),
+            [] => format!("{} to {}", own.least, own.most),
+            words => words.join(", "),
+        };
+        rows += &format!("| {} | {values} | {} |\n", names.join(", "), own.register.about);
+    }
+    assert!(page.contains(&rows), "the table of parameters is:\n{rows}");
 }
 
 /// Nine units exist. Every other pair of a version and a profile is refused with the versions that
