@@ -46,6 +46,25 @@ pub fn with_protocol(name: &str) -> String {
     command(&changed(arguments::texts(), &[drop, add]))
 }
 
+/// This command with its two inputs in the other order.
+pub fn with_inputs_swapped(a: &Path, b: &Path) -> String {
+    command(&swapped(arguments::texts(), &a.to_string_lossy(), &b.to_string_lossy()))
+}
+
+/// The arguments `a` and `b` are exchanged. Values of options may be the same.
+fn swapped(mut arguments: Vec<String>, a: &str, b: &str) -> Vec<String> {
+    let before = |n: usize| n.checked_sub(1).and_then(|n| arguments.get(n));
+    let at = |own: &str| {
+        let all = || (0..arguments.len()).filter(|n| arguments.get(*n).is_some_and(|is| is == own));
+        let input = all().find(|n| before(*n).is_none_or(|option| !option.starts_with('-')));
+        input.or_else(|| all().next())
+    };
+    if let (Some(first), Some(second)) = (at(a), at(b)) {
+        arguments.swap(first, second);
+    }
+    arguments
+}
+
 fn changes(plan: &Plan, raw: bool, cause: &Cause) -> Option<Vec<Change>> {
     match cause {
         Cause::Framing { framing, .. } => {
@@ -188,6 +207,19 @@ fn command(arguments: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn inputs_are_swapped() {
+        for (given, want) in [
+            ("compare a b --image b", "compare b a --image b"),
+            ("compare --image a a b -q", "compare --image a b a -q"),
+            ("compare --committed a b", "compare --committed b a"),
+            ("compare c d", "compare c d"),
+        ] {
+            let given = given.split(' ').map(str::to_owned).collect();
+            assert_eq!(swapped(given, "a", "b").join(" "), want);
+        }
+    }
 
     #[test]
     fn options_are_changed() {

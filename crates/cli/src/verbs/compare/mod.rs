@@ -20,6 +20,7 @@ use tracewright::views::compare::{
 use tracewright::views::disassembly::disassemble_with;
 
 use crate::args::CompareArgs;
+use crate::command_line;
 use crate::fail::Fail;
 use crate::input::{Input, Job};
 use crate::logs::{self, Log};
@@ -264,10 +265,9 @@ fn inputs(args: &CompareArgs) -> Result<(Input, Option<Input>), Fail> {
             return Err(Fail::input(&args.a, why));
         }
         (InputKind::Log, _) => {
-            let (a, b) = (args.a.display(), args.b.display());
+            let (b, run) = (args.b.display(), command_line::with_inputs_swapped(&args.a, &args.b));
             let why = format!(
-                "it is an execution log, and {b} is a capture: the arguments are swapped; run: \
-                 tracewright compare {b} {a}"
+                "it is an execution log, and {b} is a capture: the arguments are swapped; run: {run}"
             );
             return Err(Fail::input(&args.a, &why));
         }
