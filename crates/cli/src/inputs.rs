@@ -60,6 +60,13 @@ impl Inputs {
         Inputs { files, folders: Vec::new() }
     }
 
+    /// The files that a list of paths names, and the files that are such lists: see [`lists`].
+    pub fn of_lists(given: &[PathBuf]) -> Result<Inputs, Fail> {
+        let mut files = lists(given)?;
+        files.extend(given.iter().filter_map(|path| list_of(path)));
+        Ok(Inputs::of_files(files))
+    }
+
     /// The files.
     pub fn files(&self) -> &[PathBuf] {
         &self.files
@@ -163,13 +170,12 @@ fn identity(path: &Path, kind: fn(&Metadata) -> bool) -> Option<PathBuf> {
 pub fn lists(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Fail> {
     let mut all = Vec::new();
     for path in paths {
-        let text = path.to_string_lossy();
-        let Some(list) = text.strip_prefix('@').filter(|_| !path.exists()) else {
+        let Some(list) = list_of(path) else {
             all.push(path.clone());
             continue;
         };
-        let fail = |why: &str| Fail::input(Path::new(list), &format!("as a list of paths, {why}"));
-        let bytes = read_file(Path::new(list)).map_err(|why| fail(&format!("{why}")))?;
+        let fail = |why: &str| Fail::input(&list, &format!("as a list of paths, {why}"));
+        let bytes = read_file(&list).map_err(|why| fail(&format!("{why}")))?;
         let lines = str::from_utf8(bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&bytes));
         let lines = lines.map_err(|_| fail("it is not text; give a capture without the @"))?;
         let before = all.len();
@@ -181,6 +187,12 @@ pub fn lists(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Fail> {
     }
     all.shrink_to_fit();
     Ok(all)
+}
+
+/// The file with a list of paths that `path` names.
+fn list_of(path: &Path) -> Option<PathBuf> {
+    let text = path.to_str()?.strip_prefix('@')?;
+    (!path.exists()).then(|| PathBuf::from(text))
 }
 
 /// The byte order mark of UTF-8.

@@ -110,6 +110,11 @@ impl fmt::Display for FleetError {
                  captures, programs, options and index",
                 all.join("; ")
             ),
+            FleetError::Shared { segments, units: [one, other] } if one == other => write!(
+                f,
+                "{segments} would be counted twice: unit {one} is in both, or two captures have the \
+                 same trace"
+            ),
             FleetError::Shared { segments, units: [one, other] } => write!(
                 f,
                 "{segments} would be counted twice: they are in unit {one}, and in unit {other}"

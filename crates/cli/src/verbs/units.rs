@@ -10,7 +10,7 @@ use tracewright_fleet::{Extent, Piece, ProgramSums, Unit};
 use crate::args::{JobArg, UnitsArgs, UnitsFormat};
 use crate::fail::Fail;
 use crate::fleet::{self, Reading, Survey, Work};
-use crate::inputs::{is_standard, lists};
+use crate::inputs::{Inputs, is_standard, lists};
 use crate::message;
 use crate::output::Output;
 
@@ -18,6 +18,7 @@ use crate::output::Output;
 pub fn run(args: &UnitsArgs) -> Result<bool, Fail> {
     let mut paths = vec![args.input.path().to_owned()];
     paths.extend(args.more.iter().cloned());
+    let named = Inputs::of_lists(&paths)?;
     let paths = lists(&paths)?;
     let name = match args.job {
         JobArg::Counts if paths.len() > 1 => return Err(fleet::one_capture()),
@@ -26,7 +27,7 @@ pub fn run(args: &UnitsArgs) -> Result<bool, Fail> {
     };
     let job = fleet::job(name, args.how.committed, true);
     let output = args.output.as_deref();
-    fleet::writable(output, &[])?;
+    fleet::writable(output, &[named])?;
     let (how, quiet) = (Some(&args.how), false);
     let programs = &ProgramSums::default();
     let reading = Reading {

@@ -107,3 +107,36 @@ fn files_that_are_no_parts_are_named() {
     assert_eq!(done.status.code(), Some(2));
     assert!(error(&done).contains("/dev/stdin: it is no regular file"), "{}", error(&done));
 }
+
+/// A result replaces no part, and no file with the paths of the inputs.
+#[test]
+fn parts_and_lists_are_not_replaced() {
+    let folder = Folder::new("replaced");
+    let input = demo(&folder, "d1");
+    let files = parts(&folder, &["profile"], &input, "256", 3);
+    let list = folder.path("list");
+    fs::write(&list, files.join("\n")).expect("a file");
+    let at = format!("@{list}");
+    let captures = folder.path("captures");
+    fs::write(&captures, &input).expect("a file");
+    let of_captures = format!("@{captures}");
+    let sum = folder.path("sum");
+    good(&["merge", "--partial", &at, "-o", &sum]);
+    let read = |path: &str| fs::read(path).expect("a file");
+    for (path, command) in [
+        (&sum, &["profile", &input, "--parts", &sum][..]),
+        (&sum, &["coverage", &input, "--parts", &sum]),
+        (&list, &["profile", &input, "--parts", &at]),
+        (&list, &["coverage", &input, "--parts", &at]),
+        (&list, &["merge", &at]),
+        (&list, &["merge", "--partial", &at]),
+        (&captures, &["profile", &of_captures]),
+        (&captures, &["profile", &of_captures, "--units", "1/1"]),
+        (&captures, &["units", &of_captures]),
+    ] {
+        let before = read(path);
+        let text = refused(&[command, &["-o", path]].concat());
+        assert!(text.contains("this file is read as"), "{command:?}: {text}");
+        assert!(read(path) == before, "{command:?}");
+    }
+}

@@ -92,7 +92,7 @@ fn a_copy_in_a_list_is_not_counted_twice() {
     fs::copy(&fleet.paths[30], &fleet.paths[5]).expect("room");
     assert!(part("1/2", "1.part").status.success() && part("2/2", "2.part").status.success());
     let text = refused(&["merge", &folder.path("1.part"), &folder.path("2.part")]);
-    assert!(text.contains("would be counted twice"), "{text}");
+    assert!(text.contains("would be counted twice") && text.contains("is in both"), "{text}");
 }
 
 #[test]

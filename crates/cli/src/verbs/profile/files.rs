@@ -19,11 +19,16 @@ const MAX_MISSING: usize = 16;
 
 /// The paths of the captures, the first one first. There is at least one.
 pub fn paths(args: &ProfileArgs) -> Result<Vec<PathBuf>, Fail> {
+    lists(&given(args))
+}
+
+/// The same, as they are given: a path may be that of a list.
+pub fn given(args: &ProfileArgs) -> Vec<PathBuf> {
     let first = args.input.path();
     let mut paths = Vec::new();
     paths.extend((!first.as_os_str().is_empty()).then(|| first.to_owned()));
     paths.extend(args.more.iter().chain(&args.further).cloned());
-    lists(&paths)
+    paths
 }
 
 /// What was found of all captures.

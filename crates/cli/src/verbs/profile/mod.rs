@@ -31,6 +31,8 @@ pub fn run(args: &ProfileArgs) -> Result<bool, Fail> {
     args.share.check(!args.parts.files.is_empty())?;
     args.plan.check(&args.share)?;
     let paths = files::paths(args)?;
+    Inputs::of_lists(&[files::given(args), args.parts.files.clone()].concat())?
+        .refuse(args.output.as_deref())?;
     if args.share.wanted() {
         return units::run(args, &paths);
     }

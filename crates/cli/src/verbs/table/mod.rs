@@ -33,7 +33,7 @@ mod with_columns {
     use crate::args::TableOptions;
     use crate::index::{self, Selected};
     use crate::input::Input;
-    use crate::inputs::{is_standard, lists};
+    use crate::inputs::{Inputs, is_standard, lists};
     use crate::message;
     use crate::output::Output;
     use crate::report;
@@ -48,6 +48,7 @@ mod with_columns {
         }
         let mut paths = vec![args.input.path().to_owned()];
         paths.extend(args.more.iter().cloned());
+        Inputs::of_lists(&paths)?.refuse(args.output.as_deref())?;
         let paths = lists(&paths)?;
         let done = write(args, &table, &paths)?;
         if done.rows == 0 && done.failed.is_empty() {
