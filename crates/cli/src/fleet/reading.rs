@@ -41,9 +41,28 @@ pub struct Opened {
     pub identity: CaptureIdentity,
 }
 
+const PIPE: &str = "a pipe has no units, as it is read once; write the trace to a file";
+
+/// Whether `path` is that of a pipe.
+#[cfg(unix)]
+fn is_pipe(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    std::fs::metadata(path).is_ok_and(|about| about.file_type().is_fifo())
+}
+
+/// Whether `path` is that of a pipe.
+#[cfg(not(unix))]
+fn is_pipe(_: &Path) -> bool {
+    false
+}
+
 impl Reading<'_> {
     /// The capture at `path`, with its index.
     pub fn open(&self, path: &Path) -> Result<Opened, Fail> {
+        // Opening it would wait for a writer.
+        if is_pipe(path) {
+            return Err(Fail::input(path, PIPE));
+        }
         let input = Input::open_other(path, self.input, self.how)?;
         let output = self.output.filter(|path| !is_standard(path));
         index::inputs(&input, self.index).refuse(output)?;
@@ -57,8 +76,7 @@ impl Reading<'_> {
             return Err(Fail::input(path, what));
         }
         if index::is_piped(&input) {
-            let what = "a pipe has no units, as it is read once; write the trace to a file";
-            return Err(Fail::input(path, what));
+            return Err(Fail::input(path, PIPE));
         }
         input.decodable()?;
         let index = index::required(&input, self.index)?;

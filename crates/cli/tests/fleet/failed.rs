@@ -1,6 +1,9 @@
 //! Units that cannot be decoded: they are listed in parts, and counted.
 
 use std::fs;
+use std::process::Command;
+
+use tracewright_testing::tool;
 
 use super::plan::Fleet;
 use super::{Folder, demo, error, good, indexed, refused, run};
@@ -228,4 +231,11 @@ fn captures_of_a_list_that_cannot_be_opened_are_listed() {
     let done = worker("1/2", &["--allow-failed", "9"]);
     assert_eq!(done.status.code(), Some(2));
     assert!(error(&done).contains("5.data"), "{}", error(&done));
+    // A pipe is not waited for.
+    let Some(mkfifo) = tool(&[("mkfifo", "coreutils")]) else { return };
+    assert!(Command::new(mkfifo).arg(&fleet.paths[5]).status().expect("mkfifo").success());
+    let text = error(&worker("1/2", &[]));
+    assert!(text.contains("5.data") && text.contains("a pipe has no units"), "{text}");
+    let done = worker("1/2", &["--allow-failed", "1"]);
+    assert!(done.status.success(), "{}", error(&done));
 }
