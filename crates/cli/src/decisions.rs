@@ -30,6 +30,18 @@ const MOST: usize = 64;
 const NESTED: &str = "clang does not describe its conditions: one of them contains another \
                       decision, or an operator that is no condition contains them";
 
+/// Why nothing is known of a decision that two files describe.
+const DIFFERENT: &str = "two files of --decisions describe it with other conditions: its macros \
+                         differ, or its source changed";
+
+/// Whether two descriptions of a decision have the same conditions.
+fn is_described_as(one: &Decision, other: &Decision) -> bool {
+    let places = |own: &Decision| -> Vec<_> {
+        own.conditions.iter().map(|own| (own.region, own.next)).collect()
+    };
+    one.refused.is_some() == other.refused.is_some() && places(one) == places(other)
+}
+
 /// The decisions of the files `paths`, each of which is an object file or a description.
 pub fn read(paths: &[PathBuf]) -> Result<Vec<Decision>, Fail> {
     let mut all = Vec::new();
@@ -43,11 +55,23 @@ pub fn read(paths: &[PathBuf]) -> Result<Vec<Decision>, Fail> {
             all.extend(of_description(&text).map_err(|what| Fail::input(path, &what))?);
         }
     }
+    Ok(once(all))
+}
+
+/// The decisions, each of which is there once.
+fn once(mut all: Vec<Decision>) -> Vec<Decision> {
     let key = |own: &Decision| (own.file.clone(), own.region, own.conditions.len());
     all.sort_by_key(key);
-    // Objects of several units describe the inline functions of a header.
-    all.dedup_by(|next, own| next.file == own.file && next.region == own.region);
-    Ok(all)
+    // Objects of several units describe the inline functions of a header. A macro may be another
+    // one in each.
+    all.dedup_by(|next, own| {
+        let same = next.file == own.file && next.region == own.region;
+        if same && !is_described_as(next, own) {
+            *own = Decision::refused(own.file.clone(), own.region, DIFFERENT);
+        }
+        same
+    });
+    all
 }
 
 fn of_mapping(path: &Path, bytes: &Bytes) -> Result<Vec<Decision>, Fail> {
@@ -264,6 +288,22 @@ impl Measure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn decisions_that_are_described_in_two_ways_are_not_measurable() {
+        let text = r#"{"file": "a.h", "decisions": [{
+            "start": [3, 7], "end": [3, 20],
+            "conditions": [
+                {"start": [3, 8], "end": [3, 9]}, {"start": [3, 13], "end": [3, 14]}],
+            "tree": ["&&", 0, 1]}]}"#;
+        let of = |text: &str| of_description(text).expect("decisions");
+        assert_eq!(once([of(text), of(text), of(text)].concat()), of(text));
+        let other = of(&text.replace("&&", "||"));
+        for all in [[of(text), other.clone(), of(text)], [other.clone(), of(text), other]] {
+            let found = once(all.concat());
+            assert!(matches!(&found[..], [own] if own.refused == Some(DIFFERENT)), "{found:?}");
+        }
+    }
 
     #[test]
     fn descriptions_have_trees() {

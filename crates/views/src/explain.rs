@@ -127,12 +127,14 @@ impl Decoded<'_> {
         of_sink.chain(of_units).collect()
     }
 
-    /// The number of sources, configured or not, of whose trace nothing was decoded: what they
-    /// executed is unknown.
+    /// The number of sources, configured or not, of whose trace nothing was decoded, and of buffers
+    /// that end inside a frame: what was executed there is unknown.
     pub fn unseen(&self) -> u64 {
         let counts = (0..self.sources.len()).map(|n| self.tally.of(n));
         let silent = counts.filter(|c| c.bytes() > 0 && c.packets == 0).count();
-        (silent + self.unknown_ids().len()) as u64
+        let part = 1..FRAME as u64;
+        let cut = self.plan.framing == Framing::Coresight && part.contains(&self.tally.bad_frames);
+        (silent + self.unknown_ids().len() + usize::from(cut)) as u64
     }
 
     /// Bytes of trace IDs with no configured source, without those that the user left out.

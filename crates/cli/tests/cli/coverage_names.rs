@@ -87,3 +87,18 @@ fn files_without_runs_are_not_overwritten() {
         assert!(runs.out.lines().nth(1).unwrap().ends_with(&format!(" {tag}")), "{}", runs.out);
     }
 }
+
+/// What a buffer that ends inside a frame may have in the rest of it is unknown.
+#[test]
+fn a_buffer_that_ends_inside_a_frame_is_a_loss() {
+    let folder = Folder::new("coverage-cut-frame");
+    example(&folder, "demo");
+    let path = folder.path("demo/ETB.bin");
+    let bytes = fs::read(&path).unwrap();
+    for (len, unknown) in [(64 * 16, false), (64 * 16 + 5, true)] {
+        fs::write(&path, &bytes[..len]).unwrap();
+        let found = run(&folder, "coverage demo --uncovered");
+        assert_eq!(found.err.contains("losses of trace: 1;"), unknown, "{len}: {}", found.err);
+        assert_eq!(found.out.contains(", unknown: 0, of "), !unknown, "{len}: {}", found.out);
+    }
+}
