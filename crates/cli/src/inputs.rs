@@ -60,11 +60,10 @@ impl Inputs {
         Inputs { files, folders: Vec::new() }
     }
 
-    /// The files that a list of paths names, and the files that are such lists: see [`lists`].
-    pub fn of_lists(given: &[PathBuf]) -> Result<Inputs, Fail> {
-        let mut files = lists(given)?;
-        files.extend(given.iter().filter_map(|path| list_of(path)));
-        Ok(Inputs::of_files(files))
+    /// Adds the files with lists of paths that `given` names: see [`lists`].
+    pub fn lists(mut self, given: &[PathBuf]) -> Inputs {
+        self.files.extend(given.iter().filter_map(|path| list_of(path)));
+        self
     }
 
     /// The files.

@@ -60,8 +60,8 @@ pub(crate) enum Run {
     Piece(Box<Piece>),
 }
 
-/// Calls `each` with the data of each capture of `pieces`, its pieces, and whether these are all of
-/// its buffers, none of which is divided.
+/// The captures of `pieces`: the digest of the data, the pieces, and whether these are all of its
+/// buffers, none of which is divided.
 pub(crate) fn by_capture<'a>(
     pieces: &'a [Piece],
     captures: &Captures,

@@ -17,8 +17,8 @@ use crate::output::Output;
 pub fn run(args: &MergeArgs) -> Result<bool, Fail> {
     let (paths, search) = (lists(&args.inputs)?, args.search.search()?);
     let binaries = args.search.binaries.iter();
-    let inputs = Inputs::of_files(paths.iter().chain(binaries).cloned().collect());
-    Inputs::of_lists(&args.inputs)?.refuse(args.output.as_deref())?;
+    let inputs =
+        Inputs::of_files(paths.iter().chain(binaries).cloned().collect()).lists(&args.inputs);
     match args.partial {
         true => fleet::writable(args.output.as_deref(), std::slice::from_ref(&inputs))?,
         false => inputs.refuse(args.output.as_deref())?,

@@ -18,7 +18,7 @@ use crate::output::Output;
 pub fn run(args: &UnitsArgs) -> Result<bool, Fail> {
     let mut paths = vec![args.input.path().to_owned()];
     paths.extend(args.more.iter().cloned());
-    let named = Inputs::of_lists(&paths)?;
+    let named = Inputs::default().lists(&paths);
     let paths = lists(&paths)?;
     let name = match args.job {
         JobArg::Counts if paths.len() > 1 => return Err(fleet::one_capture()),

@@ -79,7 +79,8 @@ pub fn run(args: &CoverageArgs) -> Result<bool, Fail> {
         }
     }
     args.share.check(!args.parts.files.is_empty())?;
-    Inputs::of_lists(&[&args.parts.files[..], &args.runs.loaded, &args.runs.older].concat())?
+    Inputs::of_files(lists(&args.parts.files)?)
+        .lists(&[&args.parts.files[..], &args.runs.loaded, &args.runs.older].concat())
         .refuse(args.outcome.output.as_deref())?;
     args.plan.check(&args.share)?;
     if args.share.wanted() {

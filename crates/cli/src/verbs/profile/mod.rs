@@ -19,7 +19,7 @@ use crate::args::{DialectArg, ProfileArgs, ProfileFormat, name};
 use crate::fail::Fail;
 use crate::index;
 use crate::input::Input;
-use crate::inputs::Inputs;
+use crate::inputs::{Inputs, lists};
 use crate::message;
 use crate::output::Output;
 use crate::programs;
@@ -31,7 +31,8 @@ pub fn run(args: &ProfileArgs) -> Result<bool, Fail> {
     args.share.check(!args.parts.files.is_empty())?;
     args.plan.check(&args.share)?;
     let paths = files::paths(args)?;
-    Inputs::of_lists(&[files::given(args), args.parts.files.clone()].concat())?
+    Inputs::of_files(lists(&args.parts.files)?)
+        .lists(&[files::given(args), args.parts.files.clone()].concat())
         .refuse(args.output.as_deref())?;
     if args.share.wanted() {
         return units::run(args, &paths);

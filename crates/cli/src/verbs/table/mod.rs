@@ -48,7 +48,7 @@ mod with_columns {
         }
         let mut paths = vec![args.input.path().to_owned()];
         paths.extend(args.more.iter().cloned());
-        Inputs::of_lists(&paths)?.refuse(args.output.as_deref())?;
+        Inputs::default().lists(&paths).refuse(args.output.as_deref())?;
         let paths = lists(&paths)?;
         let done = write(args, &table, &paths)?;
         if done.rows == 0 && done.failed.is_empty() {
